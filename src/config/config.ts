@@ -1,0 +1,223 @@
+/** The one internal form of the configuration; every accepted file shape becomes this. Types and defaults only. */
+import type { LogLevel } from '../observe/log.ts';
+
+/** Globs over names; `deny` wins, an absent `allow` allows everything. */
+export interface Filter {
+  allow?: string[];
+  deny?: string[];
+}
+
+/** Where an entry was written, for messages. */
+export interface Place {
+  file: string;
+  /** JSON path inside the file, such as `["mcpServers", "github"]`. */
+  path: (string | number)[];
+}
+
+interface ServerBase {
+  /** `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$` */
+  name: string;
+  /** The name as written, where it had to be changed. */
+  title?: string;
+  /** Shown instead of the server's own instructions. */
+  description?: string;
+  disabled: boolean;
+  /** One call, in ms (default 60 s). */
+  timeout: number;
+  /** Spawn or connect, handshake and first list, in ms (default 20 s). */
+  startupTimeout: number;
+  /** Which downstreams share a connection; undefined = decided by DESIGN's rules. */
+  share?: 'all' | 'session' | 'call';
+  /** Calls in flight at once (default 128). */
+  concurrency: number;
+  /** First delay in ms (default 500) and number of tries (default 10) of a reconnect. */
+  reconnect: { interval: number; maxRetries: number };
+  tools: Filter;
+  resources: Filter;
+  prompts: Filter;
+  place: Place;
+}
+
+export interface StdioServer extends ServerBase {
+  type: 'stdio';
+  /** With placeholders; `config/env.ts` expands them when the server is started. */
+  command: string;
+  args: string[];
+  /** `null` removes the variable from the child. */
+  env: Record<string, string | null>;
+  /** Absolute after placeholders and the defining file's folder are applied. */
+  envFile: string[];
+  cwd?: string;
+  framing: 'newline' | 'content-length';
+}
+
+export interface RemoteServer extends ServerBase {
+  /** `auto`: Streamable HTTP, then the old SSE transport. */
+  type: 'http' | 'sse' | 'ws' | 'auto';
+  url: string;
+  headers: Record<string, string>;
+  oauth?: Record<string, unknown>;
+}
+
+export interface ModuleServer extends ServerBase {
+  type: 'module';
+  module: string;
+}
+
+export interface BuiltinServer extends ServerBase {
+  type: 'builtin';
+  /** Which toolbox: `time`, `text`, `math`, `memory` or `json`. */
+  builtin: string;
+}
+
+export type ServerSpec = StdioServer | RemoteServer | ModuleServer | BuiltinServer;
+export type ServerType = ServerSpec['type'];
+
+export interface Profile {
+  name: string;
+  enabled: boolean;
+  /** In config order; disabled ones included. */
+  servers: ServerSpec[];
+  front?: FrontKind;
+  tools: Filter;
+  resources: Filter;
+  prompts: Filter;
+}
+
+export type FrontKind = 'compact' | 'aggregate';
+
+export interface Token {
+  name: string;
+  /** With placeholders. */
+  token: string;
+  profiles?: string[];
+  tools: Filter;
+  resources: Filter;
+  prompts: Filter;
+  admin: boolean;
+}
+
+/** Everything but servers and profiles; the values of `DEFAULTS` are the documented defaults. Durations in ms, sizes in bytes. */
+export interface Settings {
+  http: {
+    host: string;
+    port: number;
+    auth: { tokens: Token[] };
+    cors: { origins: string[] };
+    hosts: string[];
+    trustProxy: boolean;
+    maxBody: number;
+    /** Calls per second and token; null = no limit. */
+    rate: number | null;
+    admin: { commands: boolean };
+    maxSessions: number;
+    sessionsPerToken: number;
+    sessionIdle: number;
+    legacySse: boolean;
+    statusPage: boolean;
+    metrics: boolean;
+  };
+  front: {
+    kind: FrontKind;
+    dialect: 'inspect' | 'describe';
+    menuBudget: number;
+    execSplit: boolean;
+    structured: 'always' | 'never' | 'auto';
+  };
+  naming: {
+    style: 'prefix' | 'collision' | 'plain';
+    separator: string;
+    maxLength: number;
+    onConflict: 'first-wins' | 'last-wins' | 'error';
+    resources: 'wrap' | 'keep';
+  };
+  compression: {
+    schema: 'typescript' | 'json';
+    toon: 'auto' | 'off';
+    toonMinSize: number;
+    maxDescription: number;
+    maxInstructions: number;
+  };
+  connect: {
+    mode: 'lazy' | 'eager';
+    concurrency: number;
+    firstListWait: number;
+    idleStop: number;
+    inheritEnv: 'safe' | 'all' | 'none' | string[];
+  };
+  health: { enabled: boolean; interval: number; failures: number };
+  limits: { resultChars: number; resultStore: number; concurrentCalls: number; messageBytes: number };
+  policy: { confirm: 'off' | 'destructive'; deny: string[] };
+  lock: 'off' | 'warn' | 'session' | 'enforce';
+  log: { level: LogLevel; format: 'text' | 'json'; file: string | null };
+  audit: { file: string | null; values: boolean };
+  stats: boolean;
+  watch: boolean;
+  offline: boolean;
+}
+
+export interface Config {
+  /** The files it came from, lowest first; empty for the demo and for no file at all. */
+  files: string[];
+  settings: Settings;
+  /** In config order; always at least one. */
+  profiles: Profile[];
+  /** Said once on stderr by `serve` and `config validate`. */
+  warnings: Warning[];
+}
+
+export interface Warning {
+  message: string;
+  place?: Place;
+  hint?: string;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const MIB = 1024 * 1024;
+
+export const SERVER_DEFAULTS = {
+  timeout: 60 * SECOND,
+  startupTimeout: 20 * SECOND,
+  concurrency: 128,
+  reconnect: { interval: 500, maxRetries: 10 },
+} as const;
+
+export const DEFAULTS: Settings = {
+  http: {
+    host: '127.0.0.1',
+    port: 3095,
+    auth: { tokens: [] },
+    cors: { origins: [] },
+    hosts: [],
+    trustProxy: false,
+    maxBody: 4 * MIB,
+    rate: null,
+    admin: { commands: false },
+    maxSessions: 1000,
+    sessionsPerToken: 200,
+    sessionIdle: 30 * MINUTE,
+    legacySse: false,
+    statusPage: true,
+    metrics: true,
+  },
+  front: { kind: 'compact', dialect: 'inspect', menuBudget: 2000, execSplit: false, structured: 'auto' },
+  naming: { style: 'prefix', separator: '__', maxLength: 64, onConflict: 'first-wins', resources: 'wrap' },
+  compression: { schema: 'typescript', toon: 'auto', toonMinSize: 3, maxDescription: 160, maxInstructions: 300 },
+  connect: { mode: 'lazy', concurrency: 8, firstListWait: 3 * SECOND, idleStop: 10 * MINUTE, inheritEnv: 'safe' },
+  health: { enabled: true, interval: 30 * SECOND, failures: 3 },
+  limits: { resultChars: 40_000, resultStore: 64 * MIB, concurrentCalls: 2048, messageBytes: 16 * MIB },
+  policy: { confirm: 'off', deny: [] },
+  lock: 'session',
+  log: { level: 'info', format: 'text', file: null },
+  audit: { file: null, values: false },
+  stats: true,
+  watch: false,
+  offline: false,
+};
+
+/** The profile that `/mcp` and stdio mean without a name: `default`, else the only enabled one, else the first enabled one. */
+export function mainProfile(config: Pick<Config, 'profiles'>): Profile | undefined {
+  const enabled = config.profiles.filter((profile) => profile.enabled);
+  return enabled.find((profile) => profile.name === 'default') ?? enabled[0];
+}
