@@ -1,0 +1,119 @@
+/** Plain text: cutting by code point, cleaning what comes from outside, and finding the nearest name. */
+
+/** The first `max` code points; a cut text ends in "…", which counts. Never splits a surrogate pair. */
+export function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const kept: string[] = [];
+  for (const point of text) {
+    if (kept.length === max) return max > 0 ? `${kept.slice(0, -1).join('').trimEnd()}…` : '';
+    kept.push(point);
+  }
+  return text;
+}
+
+/** Colours and cursor movements of terminals: CSI, OSC and the two-character escapes, also with the 8-bit introducers. */
+const ANSI =
+  /(?:\u001B\][^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C)?|(?:\u001B\[|\u009B)[0-?]*[ -/]*[@-~]?|\u001B[ -/]*[0-~]?)/g;
+
+/** C0 and C1 controls but tab and newline, bidi marks, overrides and isolates, and the tag characters that hide text from eyes. */
+const UNSEEN =
+  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
+
+/** A description from outside: newline and tab stay, everything that could move a cursor or reorder text goes. */
+export function cleanText(text: string): string {
+  return text
+    .replace(/\r\n?|[\u2028\u2029]/g, '\n')
+    .replace(ANSI, '')
+    .replace(UNSEEN, '');
+}
+
+/** A name from outside: as `cleanText`, and on one line. */
+export function cleanName(text: string): string {
+  return cleanText(text)
+    .replace(/[\n\t]+/g, ' ')
+    .trim();
+}
+
+/** Everything on one line, runs of white space as one space. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** Endings that look like the end of a sentence and are not. */
+const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|ex|[A-Za-z])\.$/i;
+
+/** The first sentence of a description, on one line, without markdown headings, bullets or code fences before it. */
+export function firstSentence(text: string): string {
+  const paragraph =
+    cleanText(text)
+      .split(/\n\s*\n/)
+      .map((part) => oneLine(part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '')))
+      .find((part) => part !== '') ?? '';
+  for (const match of paragraph.matchAll(/[.!?](?=\s)|[。！？]/g)) {
+    const sentence = paragraph.slice(0, match.index + 1);
+    if (!ABBREVIATION.test(sentence)) return sentence;
+  }
+  return paragraph;
+}
+
+/** Edits (insert, delete, replace, swap of neighbours) from one to the other; stops counting beyond `limit`. */
+export function editDistance(from: string, to: string, limit = Number.POSITIVE_INFINITY): number {
+  if (Math.abs(from.length - to.length) > limit) return limit + 1;
+  let older: number[] = [];
+  let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const same = from[i - 1] === to[j - 1];
+      const swapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const cost = Math.min(
+        (previous[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (previous[j - 1] ?? 0) + (same ? 0 : 1),
+        swapped ? (older[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      );
+      row.push(cost);
+    }
+    if (Math.min(...row) > limit) return limit + 1;
+    [older, previous] = [previous, row];
+  }
+  return previous[to.length] ?? 0;
+}
+
+/** Longest name that is compared letter by letter: the cost grows with the square. */
+const MAX_COMPARED = 128;
+
+/** Names that `name` may have been meant to be, best first; case, `-`, `_`, `.` and word order count little. */
+export function nearest(name: string, names: Iterable<string>, max = 3): string[] {
+  const wanted = folded(name);
+  if (wanted === '') return [];
+  const limit = Math.max(1, Math.floor(wanted.length / 3));
+  const scored: { name: string; score: number }[] = [];
+  for (const candidate of new Set(names)) {
+    const score = likeness(wanted, folded(candidate), limit);
+    if (score !== undefined) scored.push({ name: candidate, score });
+  }
+  scored.sort((a, b) => a.score - b.score || (a.name < b.name ? -1 : 1));
+  return scored.slice(0, max).map((entry) => entry.name);
+}
+
+/** Lower is nearer, undefined = unlike. Containing beats a far typo: `read` is meant to find `read_file`. */
+function likeness(wanted: string, candidate: string, limit: number): number | undefined {
+  const distance = editDistance(wanted, candidate, limit);
+  if (distance <= Math.min(limit, 2)) return distance;
+  const [short, long] = wanted.length < candidate.length ? [wanted, candidate] : [candidate, wanted];
+  if (short.length >= 3 && long.includes(short)) return 2 + (long.length - short.length) / (long.length + 1);
+  const parts = new Set(wanted.split(' '));
+  const shared = candidate.split(' ').filter((part) => part.length > 2 && parts.has(part)).length;
+  if (shared >= 2 || (shared === 1 && parts.size === 2)) return 4 - shared / (shared + 1);
+  return distance <= limit ? 4 + distance : undefined;
+}
+
+function folded(name: string): string {
+  return name
+    .slice(0, MAX_COMPARED)
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .replace(/[\s._/-]+/g, ' ')
+    .trim();
+}
