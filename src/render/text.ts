@@ -19,19 +19,12 @@ const ANSI =
 const UNSEEN =
   /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
 
-/** A description from outside: newline and tab stay, everything that could move a cursor or reorder text goes. */
-export function cleanText(text: string): string {
+/** A name or description from outside: newline and tab stay, everything that could move a cursor or reorder text goes. */
+export function clean(text: string): string {
   return text
     .replace(/\r\n?|[\u2028\u2029]/g, '\n')
     .replace(ANSI, '')
     .replace(UNSEEN, '');
-}
-
-/** A name from outside: as `cleanText`, and on one line. */
-export function cleanName(text: string): string {
-  return cleanText(text)
-    .replace(/[\n\t]+/g, ' ')
-    .trim();
 }
 
 /** Everything on one line, runs of white space as one space. */
@@ -45,7 +38,7 @@ const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|ex|[A-Za-z])
 /** The first sentence of a description, on one line, without markdown headings, bullets or code fences before it. */
 export function firstSentence(text: string): string {
   const paragraph =
-    cleanText(text)
+    clean(text)
       .split(/\n\s*\n/)
       .map((part) => oneLine(part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '')))
       .find((part) => part !== '') ?? '';
