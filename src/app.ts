@@ -1,0 +1,146 @@
+/** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
+import { Catalog, type ServerEntry } from './catalog/catalog.ts';
+import type { Config, Profile } from './config/config.ts';
+import { mainProfile } from './config/config.ts';
+import { McpxError, messageOf } from './errors.ts';
+import { createFront, type Front } from './front/front.ts';
+import type { Gateway, ServerStatus } from './listen/gateway.ts';
+import type { Log } from './observe/log.ts';
+import { createStats, type Stats } from './observe/stats.ts';
+import { type Access, createAccess, narrowAccess } from './policy/access.ts';
+import { mayUseProfile } from './policy/auth.ts';
+import { createArgumentChecker } from './router/arguments.ts';
+import { createRouter, type Router } from './router/router.ts';
+import { createPool, type Pool } from './upstream/pool.ts';
+import { VERSION } from './version.ts';
+
+export interface App extends Gateway {
+  /** Begins to list every upstream of every enabled profile, in the background. */
+  start(): void;
+  /** The router of a profile, for the command line; throws not_found. */
+  router(profile?: string): Router;
+  /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). */
+  listed(profile?: string, wait?: number): Promise<void>;
+  /** Ends every upstream; nothing is left running when it resolves. */
+  stop(): Promise<void>;
+  /** Kills every child at once, for the way out of a crash. */
+  killNow(): void;
+}
+
+/** A profile at work. */
+interface Running {
+  profile: Profile;
+  pool: Pool;
+  catalog: Catalog;
+  access: Access;
+  fronts: Set<Front>;
+}
+
+export function createApp(config: Config, log: Log): App {
+  const { settings } = config;
+  const stats = createStats();
+  const checker = createArgumentChecker();
+  const started = Date.now();
+  const running = new Map(
+    config.profiles.filter(({ enabled }) => enabled).map((profile) => [profile.name, run(profile, config, log)]),
+  );
+  const main = mainProfile(config)?.name;
+
+  const find = (name = main): Running => {
+    const found = running.get(name ?? '');
+    if (found !== undefined) return found;
+    const names = [...running.keys()].join(', ');
+    throw new McpxError('not_found', `no enabled profile is called "${name ?? ''}"`, {
+      hint: `the profiles are: ${names}`,
+    });
+  };
+  const router = ({ catalog, pool }: Running, access: Access): Router =>
+    createRouter({ catalog, pool, access, checker, stats });
+  const listed = ({ catalog }: Running, wait = settings.connect.firstListWait) => catalog.settle(wait);
+
+  return {
+    mainProfile: main,
+    profileState: (name) => {
+      if (running.has(name)) return 'enabled';
+      return config.profiles.some((profile) => profile.name === name) ? 'disabled' : 'unknown';
+    },
+    start() {
+      for (const { catalog } of running.values()) void catalog.settle(0);
+    },
+    router: (name) => {
+      const found = find(name);
+      return router(found, found.access);
+    },
+    listed: (name, wait) => listed(find(name), wait),
+    open({ profile, front: kind, downstream, principal }) {
+      const found = find(profile);
+      const access = principal === undefined ? found.access : narrowAccess(found.access, principal);
+      const deps = { router: router(found, access), settings, listed: () => listed(found) };
+      const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
+      found.fronts.add(front);
+      return { front, close: () => found.fronts.delete(front) };
+    },
+    status: (principal) => ({
+      name: 'mcpx',
+      version: VERSION,
+      uptime: Math.round((Date.now() - started) / 1000),
+      profiles: config.profiles
+        .filter(({ name }) => principal === undefined || mayUseProfile(principal, name))
+        .map((profile) => ({
+          name: profile.name,
+          enabled: profile.enabled,
+          servers: profile.servers.map((spec) => serverStatus(spec, running.get(profile.name))),
+        })),
+      calls: callCounts(stats),
+    }),
+    async stop() {
+      for (const { catalog } of running.values()) catalog.close();
+      await Promise.all([...running.values()].map(({ pool }) => pool.close()));
+    },
+    killNow() {
+      for (const { pool } of running.values()) pool.killNow();
+    },
+  };
+}
+
+function run(profile: Profile, { settings }: Config, log: Log): Running {
+  const fronts = new Set<Front>();
+  const pool = createPool({
+    servers: profile.servers,
+    settings,
+    log,
+    events: { notification: (server, method) => catalog.noticed(server, method) },
+  });
+  const catalog = new Catalog({
+    servers: profile.servers,
+    pool,
+    log,
+    changed: () => {
+      for (const front of fronts) front.changed();
+    },
+  });
+  return { profile, pool, catalog, access: createAccess({ profile, policy: settings.policy }), fronts };
+}
+
+function serverStatus(spec: Profile['servers'][number], running: Running | undefined): ServerStatus {
+  const entry = running?.catalog.server(spec.name);
+  const connection = running?.pool.get(spec.name);
+  const reason = failureOf(entry);
+  return {
+    name: spec.name,
+    ...(spec.title && { title: spec.title }),
+    type: spec.type,
+    state: spec.disabled ? 'disabled' : (connection?.state.kind ?? 'idle'),
+    ...(reason && { reason }),
+    tools: entry?.offer.tools.length ?? 0,
+  };
+}
+
+function failureOf(entry: ServerEntry | undefined): string | undefined {
+  return entry?.listing.kind === 'failed' ? messageOf(entry.listing.error) : undefined;
+}
+
+function callCounts(stats: Stats): { calls: number; errors: number } {
+  const { calls, errors } = stats.snapshot();
+  return { calls, errors };
+}

@@ -1,0 +1,157 @@
+/** What the upstreams of a profile offer: listed in the background, kept in memory, refreshed when they say it changed. */
+import type { ServerSpec } from '../config/config.ts';
+import { messageOf } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
+import type { Hello } from '../upstream/connection.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { EMPTY_OFFER, type ListedTool, listOffer, type Offer } from './list.ts';
+
+/** How much is known of a server. A failed one keeps what was listed before. */
+export type Listing =
+  | { kind: 'unlisted' }
+  | { kind: 'listed'; at: number }
+  | { kind: 'failed'; at: number; error: unknown };
+
+export interface ServerEntry {
+  readonly name: string;
+  readonly spec: ServerSpec;
+  readonly listing: Listing;
+  readonly hello: Hello | undefined;
+  readonly offer: Offer;
+}
+
+export interface CatalogOptions {
+  servers: ServerSpec[];
+  pool: Pick<Pool, 'get'>;
+  log: Log;
+  /** Called when what a server offers has really changed. */
+  changed?: (server: string) => void;
+}
+
+interface Slot {
+  name: string;
+  spec: ServerSpec;
+  listing: Listing;
+  hello: Hello | undefined;
+  offer: Offer;
+  tools: Map<string, ListedTool>;
+  /** The JSON of `offer`, to tell a change from a repetition. */
+  fingerprint: string;
+  inFlight: Promise<void> | undefined;
+  refreshTimer: NodeJS.Timeout | undefined;
+}
+
+/** Lists of one server are at least this far apart, in ms, however often it announces changes. */
+const REFRESH_GAP = 300;
+
+export class Catalog {
+  readonly #slots: Map<string, Slot>;
+  readonly #options: CatalogOptions;
+  #closed = false;
+  #revision = 0;
+
+  constructor(options: CatalogOptions) {
+    this.#options = options;
+    const enabled = options.servers.filter((spec) => !spec.disabled);
+    this.#slots = new Map(enabled.map((spec) => [spec.name, emptySlot(spec)]));
+  }
+
+  /** Grows with every change of what is known, so that what was derived from it can be kept. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** The enabled servers, in config order. */
+  servers(): ServerEntry[] {
+    return [...this.#slots.values()];
+  }
+
+  server(name: string): ServerEntry | undefined {
+    return this.#slots.get(name);
+  }
+
+  find(server: string, tool: string): ListedTool | undefined {
+    return this.#slots.get(server)?.tools.get(tool);
+  }
+
+  /** Lists a server that has not been listed yet; returns at once for one that has. Never rejects: see `listing`. */
+  async ensure(name: string): Promise<void> {
+    const slot = this.#slots.get(name);
+    if (slot !== undefined && slot.listing.kind !== 'listed') await this.#refresh(slot);
+  }
+
+  /** Lists everything not listed yet, all at once, and waits for it at most `wait` ms. */
+  async settle(wait: number): Promise<void> {
+    const open = [...this.#slots.values()].filter((slot) => slot.listing.kind === 'unlisted');
+    if (open.length === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, wait);
+    });
+    await Promise.race([Promise.all(open.map((slot) => this.#refresh(slot))), timeout]);
+    clearTimeout(timer);
+  }
+
+  /** Takes note of a `…/list_changed` notification of an upstream. */
+  noticed(name: string, method: string): void {
+    const slot = this.#slots.get(name);
+    if (slot === undefined || !method.endsWith('/list_changed') || slot.refreshTimer !== undefined) return;
+    slot.refreshTimer = setTimeout(() => {
+      slot.refreshTimer = undefined;
+      // A list under way may have begun before the change, so it is followed by another.
+      void (slot.inFlight ?? Promise.resolve()).then(() => this.#refresh(slot));
+    }, REFRESH_GAP);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const slot of this.#slots.values()) clearTimeout(slot.refreshTimer);
+  }
+
+  #refresh(slot: Slot): Promise<void> {
+    slot.inFlight ??= this.#list(slot).finally(() => {
+      slot.inFlight = undefined;
+    });
+    return slot.inFlight;
+  }
+
+  async #list(slot: Slot): Promise<void> {
+    const { pool, log, changed } = this.#options;
+    const connection = pool.get(slot.name);
+    if (connection === undefined || this.#closed) return;
+    try {
+      const hello = await connection.connect();
+      const offer = await listOffer(connection, hello, log);
+      const fingerprint = JSON.stringify([hello.instructions, offer]);
+      const same = fingerprint === slot.fingerprint;
+      slot.listing = { kind: 'listed', at: Date.now() };
+      slot.hello = hello;
+      if (same) return;
+      this.#revision++;
+      Object.assign(slot, {
+        offer,
+        fingerprint,
+        tools: new Map(offer.tools.map((listed) => [listed.tool.name, listed])),
+      });
+      if (!this.#closed) changed?.(slot.name);
+    } catch (error) {
+      slot.listing = { kind: 'failed', at: Date.now(), error };
+      this.#revision++;
+      if (!this.#closed) log.warn(`server "${slot.name}" is not available: ${messageOf(error)}`);
+    }
+  }
+}
+
+function emptySlot(spec: ServerSpec): Slot {
+  return {
+    name: spec.name,
+    spec,
+    listing: { kind: 'unlisted' },
+    hello: undefined,
+    offer: EMPTY_OFFER,
+    tools: new Map(),
+    fingerprint: '',
+    inFlight: undefined,
+    refreshTimer: undefined,
+  };
+}

@@ -1,0 +1,113 @@
+/** Asks one upstream for everything it offers: paging, bounds, and the cleaning of names and descriptions. */
+import { RpcError } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
+import { cleanName, cleanText, cut } from '../render/text.ts';
+import type { Connection, Hello } from '../upstream/connection.ts';
+import { isRecord, METHOD_NOT_FOUND } from '../wire/message.ts';
+
+/** A listed thing as the upstream sent it; unknown fields survive. */
+export type Item = Record<string, unknown>;
+
+export interface Tool extends Item {
+  name: string;
+  description?: string;
+  inputSchema?: unknown;
+  outputSchema?: unknown;
+  annotations?: Record<string, unknown>;
+}
+
+/** A tool and the name its upstream knows it by, which cleaning may have changed. */
+export interface ListedTool {
+  tool: Tool;
+  upstreamName: string;
+}
+
+export interface Offer {
+  tools: ListedTool[];
+  resources: Item[];
+  templates: Item[];
+  prompts: Item[];
+}
+
+export const EMPTY_OFFER: Offer = { tools: [], resources: [], templates: [], prompts: [] };
+
+/** Cursors are opaque and may repeat, so paging is bounded by count. */
+const MAX_PAGES = 100;
+const MAX_ITEMS = 20_000;
+/** In characters. */
+const MAX_DESCRIPTION = 16 * 1024;
+const MAX_SCHEMA = 256 * 1024;
+const MAX_DEPTH = 128;
+
+type Asker = Pick<Connection, 'name' | 'request' | 'spec'>;
+
+/** Lists what the upstream says it has; a kind that it does not know is simply empty. */
+export async function listOffer(connection: Asker, hello: Pick<Hello, 'capabilities'>, log: Log): Promise<Offer> {
+  const { capabilities } = hello;
+  const list = (capability: string, method: string, key: string) =>
+    capabilities[capability] === undefined ? [] : listPages(connection, method, key);
+  const [tools, resources, templates, prompts] = await Promise.all([
+    list('tools', 'tools/list', 'tools'),
+    list('resources', 'resources/list', 'resources'),
+    list('resources', 'resources/templates/list', 'resourceTemplates'),
+    list('prompts', 'prompts/list', 'prompts'),
+  ]);
+  return { tools: readTools(tools, connection.name, log), resources, templates, prompts };
+}
+
+async function listPages(connection: Asker, method: string, key: string): Promise<Item[]> {
+  const items: Item[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < MAX_PAGES && items.length < MAX_ITEMS; page++) {
+    const result = await ask(connection, method, cursor);
+    if (!isRecord(result)) break;
+    const found = result[key];
+    if (Array.isArray(found)) items.push(...found.filter(isRecord));
+    if (typeof result.nextCursor !== 'string') break;
+    cursor = result.nextCursor;
+  }
+  return items.slice(0, MAX_ITEMS);
+}
+
+async function ask(connection: Asker, method: string, cursor: unknown): Promise<unknown> {
+  try {
+    return await connection.request(method, cursor === undefined ? {} : { cursor });
+  } catch (error) {
+    // Servers announce a capability and then lack one of its lists; that is no reason to lose the others.
+    if (error instanceof RpcError && error.code === METHOD_NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+/** One bad tool never hides the others: it is left out, and said. */
+function readTools(items: Item[], server: string, log: Log): ListedTool[] {
+  const byName = new Map<string, ListedTool>();
+  for (const item of items) {
+    const listed = readTool(item);
+    if (typeof listed === 'string') log.warn(`a tool of "${server}" is left out: ${listed}`);
+    else if (!byName.has(listed.tool.name)) byName.set(listed.tool.name, listed);
+  }
+  return [...byName.values()];
+}
+
+function readTool(item: Item): ListedTool | string {
+  if (typeof item.name !== 'string') return 'it has no name';
+  const name = cleanName(item.name);
+  if (name === '') return 'its name is empty';
+  if (!withinBounds(item.inputSchema) || !withinBounds(item.outputSchema))
+    return `the schema of "${name}" is too large`;
+  const tool: Tool = { ...item, name };
+  if (typeof item.description === 'string') tool.description = cut(cleanText(item.description), MAX_DESCRIPTION);
+  else delete tool.description;
+  return { tool, upstreamName: item.name };
+}
+
+function withinBounds(schema: unknown): boolean {
+  if (schema === undefined) return true;
+  return depthWithin(schema, MAX_DEPTH) && JSON.stringify(schema).length <= MAX_SCHEMA;
+}
+
+function depthWithin(value: unknown, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return left > 0 && Object.values(value).every((child) => depthWithin(child, left - 1));
+}

@@ -1,0 +1,62 @@
+/** Exposed names: what a downstream sees for a tool. Made once per catalog and looked up, never split. */
+import { createHash } from 'node:crypto';
+import type { Settings } from '../config/config.ts';
+
+/** The part of an address that a name stands for. */
+export interface Named {
+  server: string;
+  name: string;
+}
+
+/** Exposed name → what it stands for, in the order of the input. */
+export type NameTable<T extends Named> = Map<string, T>;
+
+type Naming = Pick<Settings['naming'], 'style' | 'separator' | 'maxLength' | 'onConflict'>;
+
+/** Digits of the hash that keep a shortened or clashing name unique and stable. */
+const HASH_LENGTH = 8;
+
+/** Two things that want the same exposed name under `onConflict: "error"` are both reported and neither is exposed. */
+export function exposeNames<T extends Named>(items: T[], naming: Naming): { table: NameTable<T>; conflicts: T[][] } {
+  const groups = groupByName(items);
+  const table: NameTable<T> = new Map();
+  const conflicts: T[][] = [];
+  for (const item of items) {
+    const rivals = groups.get(item.name) ?? [item];
+    if (naming.style === 'plain' && rivals.length > 1) {
+      if (naming.onConflict === 'error') {
+        if (rivals[0] === item) conflicts.push(rivals);
+        continue;
+      }
+      if (rivals.at(naming.onConflict === 'first-wins' ? 0 : -1) !== item) continue;
+    }
+    const bare = naming.style === 'plain' || (naming.style === 'collision' && rivals.length === 1);
+    const wanted = bare ? item.name : `${item.server}${naming.separator}${item.name}`;
+    table.set(unique(shorten(wanted, naming.maxLength), item, naming.maxLength, table), item);
+  }
+  return { table, conflicts };
+}
+
+function groupByName<T extends Named>(items: T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(item.name);
+    if (group === undefined) groups.set(item.name, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function shorten(name: string, maxLength: number): string {
+  return name.length <= maxLength ? name : withHash(name, name, maxLength);
+}
+
+/** `a__b` + `c` and `a` + `b__c` want one name; the later of them gets a hash of its address. */
+function unique<T extends Named>(name: string, item: T, maxLength: number, table: NameTable<T>): string {
+  return table.has(name) ? withHash(name, JSON.stringify([item.server, item.name]), maxLength) : name;
+}
+
+function withHash(name: string, hashed: string, maxLength: number): string {
+  const hash = createHash('sha256').update(hashed).digest('hex').slice(0, HASH_LENGTH);
+  return `${name.slice(0, maxLength - HASH_LENGTH - 1)}_${hash}`;
+}

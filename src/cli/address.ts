@@ -1,0 +1,47 @@
+/** Where to listen, from `--http [host:port]`, `--host` and `--port`. */
+import { McpxError } from '../errors.ts';
+import type { Flags } from './command.ts';
+
+export interface Listen {
+  /** Whether HTTP was asked for; `--host` and `--port` imply it. */
+  http: boolean;
+  host?: string;
+  port?: string;
+  /** A config file that stood where the address could have been: `--http my.json`. */
+  file?: string;
+}
+
+export function readListen(flags: Flags): Listen {
+  const address = flags.value('http');
+  const isFile = address !== undefined && /\.jsonc?$/.test(address);
+  const { host = flags.value('host'), port = flags.value('port') } =
+    address === undefined || isFile ? {} : split(address);
+  if (port !== undefined && !isPort(port)) {
+    throw new McpxError('usage', `"${port}" is not a port`, {
+      hint: 'a port is a number from 0 to 65535; 0 takes any free one',
+    });
+  }
+  return {
+    http: flags.has('http') || flags.has('host') || flags.has('port'),
+    ...(host !== undefined && { host }),
+    ...(port !== undefined && { port }),
+    ...(isFile && { file: address }),
+  };
+}
+
+/** `127.0.0.1:3095`, `[::1]:3095`, `:3095`, `3095` or a host alone. */
+function split(address: string): { host?: string; port?: string } {
+  if (/^\d+$/.test(address)) return { port: address };
+  const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(address);
+  if (match === null) {
+    throw new McpxError('usage', `"${address}" is not an address`, {
+      hint: 'write it as host:port, such as --http 127.0.0.1:3095',
+    });
+  }
+  const host = match[1] ?? match[2];
+  return { ...(host && { host }), ...(match[3] !== undefined && { port: match[3] }) };
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+}

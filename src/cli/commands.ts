@@ -1,0 +1,119 @@
+/** The table of commands; adding one is a file and a row here. */
+import type { Command, Option } from './command.ts';
+
+const CONFIG: Option = {
+  flags: '-c, --config <file>',
+  doc: 'config file (default ~/.mcpx/config.json); may be repeated',
+};
+const PROFILE: Option = {
+  flags: '--profile <name>',
+  doc: 'profile to use (default: "default", else the first enabled one)',
+};
+const DEMO: Option = { flags: '--demo', doc: 'use the built-in demo servers instead of a config' };
+const JSON_OUT: Option = { flags: '--json', doc: 'machine-readable output' };
+const STRICT: Option = { flags: '--strict', doc: 'warnings about the config are errors' };
+const HOST: Option = { flags: '--host <address>', doc: 'address to listen on (default 127.0.0.1); implies --http' };
+const PORT: Option = {
+  flags: '--port <number>',
+  doc: 'port to listen on (default 3095, 0 = any free one); implies --http',
+};
+const LOG: Option = { flags: '--log-level <level>', doc: 'silent, error, warn, info or debug' };
+
+const SOURCE = [CONFIG, PROFILE, DEMO];
+
+export const GLOBAL_OPTIONS: Option[] = [
+  { flags: '-h, --help', doc: 'show help' },
+  { flags: '-V, --version', doc: 'show the version' },
+  { flags: '--no-color', doc: 'no colours' },
+];
+
+export const COMMANDS: Command[] = [
+  {
+    usage: 'serve [config]',
+    summary: 'run the proxy for an MCP client, over stdio or HTTP',
+    group: 'Run',
+    options: [
+      ...SOURCE,
+      { flags: '--http [host:port]', doc: 'listen on HTTP instead of stdio (default 127.0.0.1:3095)' },
+      HOST,
+      PORT,
+      { flags: '--front <kind>', doc: 'compact (two tools, the default) or aggregate (all tools)' },
+      STRICT,
+      LOG,
+    ],
+    examples: ['mcpx serve', 'mcpx serve ./mcp.json --http 127.0.0.1:8080'],
+    load: () => import('./serve.ts'),
+  },
+  {
+    usage: 'demo',
+    summary: 'a running gateway on built-in servers: nothing to install, nothing to configure',
+    group: 'Run',
+    options: [HOST, PORT, LOG],
+    load: () => import('./demo.ts'),
+  },
+  {
+    usage: 'list',
+    summary: 'the configured servers',
+    group: 'Use',
+    options: [...SOURCE, JSON_OUT],
+    load: () => import('./list.ts'),
+  },
+  {
+    usage: 'tools [server]',
+    summary: 'every tool of every server, or of one',
+    group: 'Use',
+    options: [...SOURCE, JSON_OUT],
+    load: () => import('./tools.ts'),
+  },
+  {
+    usage: 'inspect <target>',
+    summary: 'the signatures of a server, or one tool in full: mcpx inspect server[.tool]',
+    group: 'Use',
+    options: [...SOURCE, JSON_OUT],
+    examples: ['mcpx inspect --demo time', 'mcpx inspect --demo time.now'],
+    load: () => import('./inspect.ts'),
+  },
+  {
+    usage: 'exec <target> [...pairs]',
+    summary: 'run a tool: mcpx exec server.tool key=value key:=json',
+    group: 'Use',
+    options: [...SOURCE, JSON_OUT, { flags: '--args <json>', doc: 'arguments as a JSON object, @file or - for stdin' }],
+    examples: ["mcpx exec --demo math.calculate expression='6 * 7'"],
+    load: () => import('./exec.ts'),
+  },
+  {
+    usage: 'config path',
+    summary: 'where the config is',
+    group: 'Configure',
+    options: [CONFIG, JSON_OUT],
+    load: () => import('./config-path.ts'),
+  },
+  {
+    usage: 'config show',
+    summary: 'the config as mcpx understands it, secrets masked',
+    group: 'Configure',
+    options: [CONFIG],
+    load: () => import('./config-show.ts'),
+  },
+  {
+    usage: 'config validate [file]',
+    summary: 'check a config without starting anything',
+    group: 'Configure',
+    options: [CONFIG, STRICT, JSON_OUT],
+    load: () => import('./config-validate.ts'),
+  },
+  {
+    usage: 'config schema',
+    summary: 'the JSON Schema of the config file',
+    group: 'Configure',
+    options: [],
+    load: () => import('./config-schema.ts'),
+  },
+  {
+    usage: 'help [...topic]',
+    summary: 'help on a command',
+    group: 'Help',
+    options: [],
+    load: () => import('./help.ts'),
+  },
+];

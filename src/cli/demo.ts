@@ -1,0 +1,88 @@
+/** `mcpx demo`: a gateway on the built-in servers, and a page of text that shows what it is good for. */
+import { createApp } from '../app.ts';
+import { demoConfig } from '../config/load.ts';
+import { createLog } from '../observe/log.ts';
+import { estimateTokens } from '../render/tokens.ts';
+import type { Router } from '../router/router.ts';
+import { isRecord } from '../wire/message.ts';
+import { readListen } from './address.ts';
+import type { Invocation } from './command.ts';
+import { aborted, openGateway } from './gateway.ts';
+import { note, paintAnswer, print, table } from './output.ts';
+import { selfCommand } from './self.ts';
+
+export async function run({ flags, stop, atExit }: Invocation): Promise<number> {
+  const { host, port } = readListen(flags);
+  const config = demoConfig({ host, port, logLevel: flags.value('log-level') });
+  const log = createLog(config.settings.log);
+  const app = createApp(config, log);
+  atExit(() => app.killNow());
+  try {
+    const listener = await openGateway(app, config, log);
+    await app.listed();
+    const session = app.open({ profile: app.mainProfile ?? '', downstream: { key: 'demo', notify: () => undefined } });
+    const menu = await session.front.request({ method: 'tools/list' }, { signal: stop });
+    session.close();
+    await print(report(listener.url, app.router(), menu));
+    await aborted(stop);
+    note('mcpx: stopping');
+    await listener.close();
+    return 0;
+  } finally {
+    await app.stop();
+  }
+}
+
+function report(url: string, router: Router, menu: unknown): string {
+  const bold = (text: string) => paintAnswer('bold', text);
+  const inspect = { server_name: 'time', tool_name: 'convert' };
+  const exec = { server_name: 'math', tool_name: 'calculate', arguments: { expression: '6 * 7' } };
+  return [
+    bold('mcpx demo: a gateway on built-in servers, nothing installed, nothing configured'),
+    '',
+    savings(router, menu),
+    '',
+    bold('Look a tool up, then run one'),
+    `  mcpx inspect --demo time.convert`,
+    `  mcpx exec --demo math.calculate expression="6 * 7"`,
+    '',
+    bold('The same, as an MCP client would'),
+    `  ${curl(url, 'inspect', inspect)}`,
+    `  ${curl(url, 'exec', exec)}`,
+    '',
+    bold('Connect a client to this demo: put one of these into its MCP config'),
+    `  ${JSON.stringify({ mcpServers: { mcpx: { type: 'http', url: `${url}/mcp` } } })}`,
+    `  ${JSON.stringify({ mcpServers: { mcpx: stdioSnippet() } })}`,
+    '',
+    `MCP     ${url}/mcp`,
+    `status  ${url}/api/status`,
+    '',
+    'Running. Ctrl-C stops it.',
+  ].join('\n');
+}
+
+/** What a client reads before the first question: every definition, or mcpx's two tools. */
+function savings(router: Router, menu: unknown): string {
+  const servers = router.servers();
+  const tools = servers.flatMap((server) => server.tools);
+  const before = estimateTokens(JSON.stringify(tools));
+  const after = estimateTokens(JSON.stringify(isRecord(menu) ? menu.tools : []));
+  const less = Math.round(100 * (1 - after / before));
+  return [
+    'What a client reads before the first question:',
+    table([
+      ['  without mcpx', `≈ ${before} tokens`, `${tools.length} tools of ${servers.length} servers`],
+      ['  with mcpx', `≈ ${after} tokens`, `inspect and exec, ${less} % less`],
+    ]),
+  ].join('\n');
+}
+
+function curl(url: string, name: string, args: unknown): string {
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
+  return `curl -s ${url}/mcp -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+}
+
+function stdioSnippet(): { command: string; args: string[] } {
+  const { command, args } = selfCommand();
+  return { command, args: [...args, 'serve', '--demo'] };
+}

@@ -1,0 +1,23 @@
+/** Starts the HTTP listener on an App, for `serve --http` and `demo`. */
+import type { App } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import { resolveTokens } from '../config/env.ts';
+import { type HttpListener, listenHttp } from '../listen/http.ts';
+import type { Log } from '../observe/log.ts';
+import { createAuthenticator } from '../policy/auth.ts';
+
+/** The listener is bound first, so that a taken port starts no upstream. */
+export async function openGateway(app: App, config: Config, log: Log): Promise<HttpListener> {
+  const { http } = config.settings;
+  const auth = createAuthenticator(resolveTokens(http.auth.tokens));
+  const listener = await listenHttp({ gateway: app, settings: http, auth, log });
+  app.start();
+  return listener;
+}
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

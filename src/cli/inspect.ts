@@ -1,0 +1,23 @@
+/** `mcpx inspect server[.tool]`: what a model would read, for people; the definition itself with --json. */
+import { definition, describeServer, describeTool } from '../front/inspect.ts';
+import type { Invocation } from './command.ts';
+import { print, printJson } from './output.ts';
+import { splitTarget, withApp } from './session.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  return withApp(invocation, async (app, { settings }) => {
+    const { server, tool: toolName } = splitTarget(invocation.args[0] ?? '');
+    const router = app.router();
+    const json = invocation.flags.has('json');
+    if (toolName === undefined) {
+      const view = await router.server(server);
+      if (json) await printJson({ server, tools: view.tools.map(definition) });
+      else await print(describeServer(view, settings));
+      return 0;
+    }
+    const tool = await router.tool(server, toolName);
+    if (json) await printJson(definition(tool));
+    else await print(describeTool(server, tool, settings));
+    return 0;
+  });
+}

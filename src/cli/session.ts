@@ -1,0 +1,57 @@
+/** What commands share: loading the config, and an App that lives as long as the command. */
+import { type App, createApp } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import { demoConfig, loadConfig } from '../config/load.ts';
+import { createLog } from '../observe/log.ts';
+import type { Flags, Invocation } from './command.ts';
+import { note, paint } from './output.ts';
+
+export interface ReadOptions {
+  /** Writes a first config where there is none. */
+  bootstrap?: boolean;
+  /** Named beside `--config`. */
+  file?: string | undefined;
+  host?: string | undefined;
+  port?: string | undefined;
+}
+
+/** The config that the options name; warnings go to stderr. */
+export function readConfig(flags: Flags, { bootstrap = false, file, host, port }: ReadOptions = {}): Config {
+  const files = [...(file === undefined ? [] : [file]), ...flags.values('config')];
+  const overrides = {
+    profile: flags.value('profile'),
+    front: flags.value('front'),
+    logLevel: flags.value('log-level'),
+    host,
+    port,
+  };
+  if (flags.has('demo')) return demoConfig(overrides);
+  const { config, created } = loadConfig({ files, overrides, strict: flags.has('strict'), bootstrap });
+  if (created !== undefined) note(`mcpx: wrote a first config to ${created}`);
+  for (const { message, hint } of config.warnings) {
+    note(`${paint('yellow', 'warning:')} ${message}${hint === undefined ? '' : ` (${hint})`}`);
+  }
+  return config;
+}
+
+/** For reading commands: an App that is stopped afterwards. Upstream trouble is told by the command, so the log holds back. */
+export async function withApp<T>(
+  { flags, atExit }: Invocation,
+  work: (app: App, config: Config) => Promise<T>,
+): Promise<T> {
+  const config = readConfig(flags);
+  const { log } = config.settings;
+  const app = createApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }));
+  atExit(() => app.killNow());
+  try {
+    return await work(app, config);
+  } finally {
+    await app.stop();
+  }
+}
+
+/** `server.tool` at the first dot; server names have none. */
+export function splitTarget(target: string): { server: string; tool?: string } {
+  const dot = target.indexOf('.');
+  return dot < 0 ? { server: target } : { server: target.slice(0, dot), tool: target.slice(dot + 1) };
+}

@@ -1,0 +1,37 @@
+/** `mcpx tools`: every tool of every server, or of one, with its first sentence. */
+import { McpxError, messageOf } from '../errors.ts';
+import { firstSentence } from '../render/text.ts';
+import type { ServerView } from '../router/router.ts';
+import type { Invocation } from './command.ts';
+import { note, paint, print, printJson, table } from './output.ts';
+import { withApp } from './session.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  return withApp(invocation, async (app, config) => {
+    const [only] = invocation.args;
+    const router = app.router();
+    if (only === undefined)
+      await app.listed(undefined, longestStart(config.profiles.flatMap(({ servers }) => servers)));
+    const servers = only === undefined ? router.servers() : [await router.server(only)];
+    const failed = servers.filter(({ entry }) => entry.listing.kind !== 'listed');
+    for (const server of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(server)}`);
+    if (servers.length > 0 && failed.length === servers.length) {
+      throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx list' });
+    }
+    if (invocation.flags.has('json')) await printJson(servers.map(({ name, tools }) => ({ server: name, tools })));
+    else await print(table(servers.flatMap(rows)));
+    return 0;
+  });
+}
+
+function rows({ name, tools }: ServerView): string[][] {
+  return tools.map((tool) => [`${name}.${tool.name}`, firstSentence(tool.description ?? '')]);
+}
+
+function whyMissing({ name, entry: { listing } }: ServerView): string {
+  return listing.kind === 'failed' ? messageOf(listing.error) : `server "${name}" is still starting`;
+}
+
+function longestStart(servers: { startupTimeout: number }[]): number {
+  return Math.max(0, ...servers.map(({ startupTimeout }) => startupTimeout)) + 1000;
+}

@@ -1,0 +1,62 @@
+/** The `exec` tool: runs one tool and shapes its result; JSON becomes compact, everything else passes untouched. */
+import type { Settings } from '../config/config.ts';
+import { McpxError } from '../errors.ts';
+import { renderJson } from '../render/toon.ts';
+import type { ToolResult } from '../router/router.ts';
+import { isRecord, type Params } from '../wire/message.ts';
+import type { FaceCall, FrontDeps } from './front.ts';
+import { ownerOf, readTarget } from './target.ts';
+
+export function createExec({
+  router,
+  settings,
+  listed,
+}: FrontDeps): (args: Params, call: FaceCall) => Promise<ToolResult> {
+  return async (args, { caller, signal, progress, meta }) => {
+    const { server: named, tool } = readTarget(args);
+    if (tool === undefined) {
+      throw new McpxError('arguments', 'say which tool to run in "tool_name"', { hint: 'inspect lists the tools' });
+    }
+    if (named === undefined) await listed();
+    const server = named ?? ownerOf(tool, router);
+    const result = await router.call({
+      server,
+      tool,
+      arguments: args.arguments,
+      caller,
+      signal,
+      ...(progress && { progress }),
+      ...(meta && { meta }),
+    });
+    return shape(result, settings);
+  };
+}
+
+/** `structuredContent` is the upstream's own; only text that is JSON is written shorter. */
+export function shape(result: ToolResult, settings: Pick<Settings, 'compression' | 'front'>): ToolResult {
+  const { structuredContent, ...rest } = result;
+  const content = Array.isArray(result.content) ? result.content.map((block) => shorten(block, settings)) : [];
+  if (content.length === 0 && structuredContent !== undefined) {
+    content.push({ type: 'text', text: renderJson(structuredContent, settings.compression) });
+  }
+  const keep = structuredContent !== undefined && settings.front.structured !== 'never';
+  return { ...rest, content, ...(keep && { structuredContent }) };
+}
+
+function shorten(block: unknown, { compression }: Pick<Settings, 'compression'>): unknown {
+  if (!isRecord(block) || block.type !== 'text' || typeof block.text !== 'string') return block;
+  const value = parseJson(block.text);
+  if (value === undefined) return block;
+  const text = renderJson(value, compression);
+  return text.length < block.text.length ? { ...block, text } : block;
+}
+
+/** The value of a text that is a JSON object or array, unless a number in it is too long to survive parsing. */
+function parseJson(text: string): unknown {
+  if (!/^\s*[[{]/.test(text) || /\d{16}/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

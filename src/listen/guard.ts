@@ -1,0 +1,61 @@
+/** Who may talk to the HTTP listener at all: Host and Origin against DNS rebinding, and safe addresses to bind. */
+import type { IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { McpxError } from '../errors.ts';
+
+export interface HostRules {
+  /** The address that was asked for in the config or on the command line. */
+  host: string;
+  /** Further names that this gateway answers to. */
+  hosts: string[];
+  /** Origins of browser pages that may call. */
+  origins: string[];
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
+
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.has(host.toLowerCase()) || host.startsWith('127.');
+}
+
+/** Binding elsewhere without a token would let anybody on the network run the user's tools. */
+export function refuseOpenBind(host: string, hasTokens: boolean): void {
+  if (isLoopback(host) || hasTokens) return;
+  throw new McpxError(
+    'config',
+    `listening on "${host}" without a token would let anybody who reaches it run your tools`,
+    {
+      hint: 'set MCPX_TOKEN or "http.auth.tokens" in the config, or listen on 127.0.0.1',
+    },
+  );
+}
+
+/** Why a request is refused, or undefined. A browser sends Origin; what is not its own page must be listed. */
+export function refusal(request: IncomingMessage, rules: HostRules): string | undefined {
+  const host = request.headers.host ?? '';
+  if (!knownHost(hostName(host), request, rules)) return 'this Host is not served here';
+  const { origin } = request.headers;
+  if (origin === undefined || rules.origins.includes(origin)) return undefined;
+  return origin === `http://${host}` || origin === `https://${host}` ? undefined : 'this Origin may not call';
+}
+
+function knownHost(name: string, request: IncomingMessage, { host, hosts }: HostRules): boolean {
+  if (hosts.some((known) => known.toLowerCase() === name)) return true;
+  if (isLoopback(host)) return isLoopback(name);
+  return name === host.toLowerCase() || name === plainAddress(request.socket.localAddress);
+}
+
+/** `[::1]:3095` → `::1`, `Localhost:3095` → `localhost` */
+function hostName(host: string): string {
+  const bracketed = /^\[([^\]]*)\]/.exec(host)?.[1];
+  return (bracketed ?? host.replace(/:\d*$/, '')).toLowerCase();
+}
+
+function plainAddress(address = ''): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}
+
+/** The URL of a bound address, for people. */
+export function urlOf(host: string, port: number): string {
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}

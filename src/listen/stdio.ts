@@ -1,0 +1,64 @@
+/** The stdio listener: one downstream on our own stdin and stdout, until its input ends or we are told to stop. */
+import { randomUUID } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import type { FrontKind } from '../config/config.ts';
+import type { Log } from '../observe/log.ts';
+import { createPeer } from '../wire/peer.ts';
+import { createStreamChannel } from '../wire/stream.ts';
+import type { Gateway } from './gateway.ts';
+
+export interface StdioOptions {
+  gateway: Pick<Gateway, 'open'>;
+  profile: string;
+  front?: FrontKind;
+  /** Ends the session as the end of input does. */
+  stop: AbortSignal;
+  /** Bytes of one message. */
+  maxBytes: number;
+  log: Log;
+  input?: Readable;
+  output?: Writable;
+}
+
+/** ms that calls under way may take after the input has ended. */
+const DRAIN = 3000;
+
+/** Resolves when the session is over and everything is written. */
+export async function listenStdio(options: StdioOptions): Promise<void> {
+  const { gateway, profile, stop, maxBytes, log, input = process.stdin, output = process.stdout } = options;
+  let over: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    over = resolve;
+  });
+  const channel = createStreamChannel({
+    input,
+    output,
+    maxBytes,
+    overflow: 'keep-answers',
+    answerInvalid: true,
+    inputEnded: () => over(),
+  });
+  const session = gateway.open({
+    profile,
+    ...(options.front && { front: options.front }),
+    downstream: { key: randomUUID(), notify: (method, params) => peer.notify(method, params) },
+  });
+  const peer = createPeer(channel, {
+    subject: 'the client',
+    request: (request, incoming) => session.front.request(request, incoming),
+    notification: (notification) => session.front.notification(notification),
+    invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
+    closed: () => over(),
+  });
+  stop.addEventListener('abort', () => over(), { once: true });
+  if (!stop.aborted) await ended;
+  session.close();
+  await drained(() => peer.pending.theirs === 0, DRAIN);
+  await peer.close();
+}
+
+/** Waits until `idle` holds, at most `ms`. Calls end at arbitrary times and nothing announces the last one, hence the look every 5 ms. */
+async function drained(idle: () => boolean, ms: number): Promise<void> {
+  const end = Date.now() + ms;
+  while (!idle() && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+}

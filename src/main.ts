@@ -1,0 +1,47 @@
+/** Process entry: stream guards, signals, run the command line, exit with its code. The only process.exit. */
+import { isatty } from 'node:tty';
+import { runCli } from './cli/cli.ts';
+import { printError } from './cli/output.ts';
+import { EXIT_CODES } from './errors.ts';
+
+const stop = new AbortController();
+const exitActions: (() => void)[] = [];
+let interrupted = false;
+
+function exit(code: number): never {
+  for (const action of exitActions) action();
+  process.exit(code);
+}
+
+/** A reader that went away is no failure of ours. */
+function guardStream(stream: NodeJS.WriteStream): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE' || error.code === 'EIO') stop.abort();
+    else exit(EXIT_CODES.failed);
+  });
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  interrupted ||= signal === 'SIGINT';
+  // The second signal means now.
+  if (stop.signal.aborted) exit(interrupted ? 130 : EXIT_CODES.failed);
+  stop.abort();
+}
+
+function onCrash(error: unknown): void {
+  printError(error);
+  exit(EXIT_CODES.failed);
+}
+
+guardStream(process.stdout);
+guardStream(process.stderr);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+process.on('uncaughtException', onCrash);
+process.on('unhandledRejection', onCrash);
+
+void runCli({
+  words: process.argv.slice(2),
+  stdinIsTerminal: isatty(0),
+  stop: stop.signal,
+  atExit: (action) => exitActions.push(action),
+}).then((code) => exit(interrupted ? 130 : code));

@@ -1,0 +1,49 @@
+/** What happened to calls since the start: counts and times per server, in memory. */
+
+export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused';
+
+export interface CallRecord {
+  server: string;
+  tool: string;
+  ms: number;
+  outcome: Outcome;
+}
+
+export interface ServerStats {
+  calls: number;
+  errors: number;
+  /** Sum over all calls. */
+  ms: number;
+}
+
+export interface Stats {
+  record(call: CallRecord): void;
+  snapshot(): { calls: number; errors: number; servers: Record<string, ServerStats> };
+}
+
+export function createStats(): Stats {
+  const servers = new Map<string, ServerStats>();
+  return {
+    record({ server, ms, outcome }) {
+      const entry = servers.get(server) ?? { calls: 0, errors: 0, ms: 0 };
+      entry.calls += 1;
+      entry.ms += ms;
+      if (outcome !== 'ok') entry.errors += 1;
+      servers.set(server, entry);
+    },
+    snapshot() {
+      const all = [...servers.values()];
+      return {
+        calls: sum(all, 'calls'),
+        errors: sum(all, 'errors'),
+        servers: Object.fromEntries(
+          [...servers].map(([name, entry]) => [name, { ...entry, ms: Math.round(entry.ms) }]),
+        ),
+      };
+    },
+  };
+}
+
+function sum(entries: ServerStats[], field: 'calls' | 'errors'): number {
+  return entries.reduce((total, entry) => total + entry[field], 0);
+}

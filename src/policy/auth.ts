@@ -1,0 +1,36 @@
+/** Bearer tokens: which configured token a request carries, compared without leaking how much of it was right. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Token } from '../config/config.ts';
+
+/** Somebody who may use the gateway: the token's entry with its secret resolved. */
+export interface Principal extends Omit<Token, 'token'> {}
+
+export interface Authenticator {
+  /** False when no token is configured: then everybody on loopback may in. */
+  readonly required: boolean;
+  /** The principal of an `Authorization` header, or undefined. */
+  principal(header: string | undefined): Principal | undefined;
+}
+
+export function createAuthenticator(tokens: (Principal & { secret: string })[]): Authenticator {
+  const known = tokens.map(({ secret, ...principal }) => ({ digest: digest(secret), principal }));
+  return {
+    required: known.length > 0,
+    principal(header) {
+      const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+      if (given === undefined) return undefined;
+      const hashed = digest(given);
+      // Every token is compared, so that the time does not tell which one came close.
+      return known.filter((token) => timingSafeEqual(token.digest, hashed))[0]?.principal;
+    },
+  };
+}
+
+/** A profile that a token does not name is as good as missing. */
+export function mayUseProfile(principal: Pick<Principal, 'profiles'>, profile: string): boolean {
+  return principal.profiles === undefined || principal.profiles.includes(profile);
+}
+
+function digest(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
