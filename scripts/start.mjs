@@ -1,0 +1,43 @@
+/**
+ * npm start: installs and builds what is needed, then runs `mcpx demo`.
+ *   npm start -- --port 4000   options go to the demo
+ *   npm start -- tools         a command replaces it
+ */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { isMain, runMain } from './project.mjs';
+import { makeReady } from './ready.mjs';
+import { say } from './say.mjs';
+
+/** What mcpx is asked to do. */
+export function mcpxArguments(args) {
+  return args.length === 0 || args[0].startsWith('-') ? ['demo', ...args] : args;
+}
+
+/** Runs a program on our own terminal and resolves with its exit code, 128 + n when signal n ended it. */
+export function runForeground(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: 'inherit' });
+    const forward = (signal) => {
+      // Ctrl-C in a terminal reaches the whole group by itself; a second one would skip the orderly end.
+      if (signal === 'SIGINT' && process.stdin.isTTY) return;
+      child.kill(signal);
+    };
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    for (const signal of signals) process.on(signal, forward);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      for (const name of signals) process.off(name, forward);
+      resolve(code ?? 128 + (constants.signals[signal] ?? 0));
+    });
+  });
+}
+
+if (isMain(import.meta.url)) {
+  await runMain(async (extra) => {
+    const [command, ...before] = await makeReady();
+    const args = mcpxArguments(extra);
+    say('run', `mcpx ${args.join(' ')}`);
+    return runForeground(command, [...before, ...args]);
+  });
+}
