@@ -2,7 +2,9 @@
 import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Params } from '../wire/message.ts';
-import type { Connection, ConnectionState } from './connection.ts';
+import { type Connection, type ConnectionState, createConnection } from './connection.ts';
+import { createSlots } from './queue.ts';
+import type { StopBounds } from './transport.ts';
 
 /** The downstream on whose behalf an upstream is used. */
 export interface Caller {
@@ -27,9 +29,32 @@ export interface Pool {
   get(server: string, caller?: Caller): Connection | undefined;
   all(): Connection[];
   /** Ends everything at once, within the bounds of a stop. */
-  close(): Promise<void>;
+  close(bounds?: StopBounds): Promise<void>;
+  /** Ends every process tree at once and synchronously: for the way out of a dying process. */
+  killNow(): void;
 }
 
-export function createPool(_options: PoolOptions): Pool {
-  throw new Error('being written');
+export function createPool({ servers, settings, log, events }: PoolOptions): Pool {
+  const starts = createSlots({ limit: settings.connect.concurrency, subject: 'the start of servers' });
+  const connections = new Map<string, Connection>();
+  for (const spec of servers) {
+    if (spec.disabled) continue;
+    const own = {
+      state: (state: ConnectionState) => events?.state?.(spec.name, state),
+      notification: (method: string, params: Params | undefined) => events?.notification?.(spec.name, method, params),
+    };
+    connections.set(spec.name, createConnection({ spec, settings, log, starts, events: own }));
+  }
+  const all = () => [...connections.values()];
+
+  return {
+    get: (server) => connections.get(server),
+    all,
+    async close(bounds) {
+      await Promise.all(all().map((connection) => connection.close(bounds)));
+    },
+    killNow() {
+      for (const connection of connections.values()) connection.killNow();
+    },
+  };
 }

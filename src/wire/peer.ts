@@ -1,5 +1,20 @@
 /** One JSON-RPC conversation over a channel: ids, timeouts, cancellation, progress; errors are relayed verbatim. */
-import type { Id, Message, Params, RpcNotification, RpcRequest } from './message.ts';
+import { McpxError, messageOf, RpcError, toRpcError } from '../errors.ts';
+import { createCalls } from './calls.ts';
+import { IncomingCall } from './incoming.ts';
+import {
+  type Id,
+  INVALID_REQUEST,
+  isId,
+  isRequest,
+  isResponse,
+  METHOD_NOT_FOUND,
+  type Message,
+  type Params,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse,
+} from './message.ts';
 
 /** Messages over something: a process's pipes, HTTP requests, memory. One per conversation. */
 export interface Channel {
@@ -16,6 +31,8 @@ export interface Receiver {
   message(message: Message, origin?: Id): void;
   /** Something arrived that is no JSON-RPC message; it is dropped. */
   invalid(reason: string): void;
+  /** One of our requests will get no answer, while the conversation goes on: its own HTTP request failed, or its answer was unreadable. */
+  failed?(id: Id, error: Error): void;
   /** The far side is gone. Called once; the error says why, or is absent after a clean end. */
   closed(error?: Error): void;
 }
@@ -34,7 +51,10 @@ export interface PeerHandlers {
   request?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
   notification?: (notification: RpcNotification, origin?: Id) => void;
   invalid?: (reason: string) => void;
+  /** Called once, whoever ended the conversation. */
   closed?: (error?: Error) => void;
+  /** How messages about the far side name it, such as `server "github"` (default: `the peer`). */
+  subject?: string;
 }
 
 export interface RequestOptions {
@@ -56,6 +76,115 @@ export interface Peer {
   readonly pending: { ours: number; theirs: number };
 }
 
-export function createPeer(_channel: Channel, _handlers: PeerHandlers = {}): Peer {
-  throw new Error('being written');
+export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer {
+  const subject = handlers.subject ?? 'the peer';
+  const calls = createCalls((message) => channel.send(message), subject);
+  const theirs = new Map<Id, IncomingCall>();
+  let ended: Error | undefined;
+
+  const invalid = (reason: string) => guarded(() => handlers.invalid?.(reason));
+
+  /** Answers and notifications have nobody to tell when the far side is gone or does not read. */
+  const trySend = (message: Message) => {
+    if (ended) return;
+    try {
+      channel.send(message);
+    } catch (error) {
+      invalid(`could not be sent: ${messageOf(error)}`);
+    }
+  };
+
+  const finish = (error: Error | undefined) => {
+    if (ended) return;
+    ended = error instanceof McpxError ? error : gone(subject, error);
+    calls.failAll(ended);
+    for (const incoming of theirs.values()) incoming.abort(ended.message);
+    theirs.clear();
+    guarded(() => handlers.closed?.(error));
+  };
+
+  const reply = (request: RpcRequest, incoming: IncomingCall, answer: Pick<RpcResponse, 'result' | 'error'>) => {
+    // A cancelled request gets no answer, and its id may be in use again.
+    if (theirs.get(request.id) !== incoming) return;
+    theirs.delete(request.id);
+    incoming.finish();
+    try {
+      channel.send({ jsonrpc: '2.0', id: request.id, ...answer });
+    } catch (error) {
+      // A result that cannot be written (too large, too deep) must not leave the far side waiting.
+      trySend({ jsonrpc: '2.0', id: request.id, error: toRpcError(error) });
+    }
+  };
+
+  const onRequest = (request: RpcRequest, origin: Id | undefined) => {
+    if (theirs.has(request.id)) {
+      const error = { code: INVALID_REQUEST, message: `request id ${JSON.stringify(request.id)} is in use` };
+      return trySend({ jsonrpc: '2.0', id: request.id, error });
+    }
+    const incoming = new IncomingCall(request, trySend, origin);
+    theirs.set(request.id, incoming);
+    answerTo(handlers, request, incoming).then(
+      (result) => reply(request, incoming, { result: result === undefined ? {} : result }),
+      (error) => reply(request, incoming, { error: toRpcError(error) }),
+    );
+  };
+
+  const onNotification = (notification: RpcNotification, origin: Id | undefined) => {
+    const { method, params = {} } = notification;
+    if (method === 'notifications/progress') calls.progress(params);
+    else if (method === 'notifications/cancelled') cancel(theirs, params);
+    else handlers.notification?.(notification, origin);
+  };
+
+  const receive = (message: Message, origin: Id | undefined) => {
+    if (ended) return;
+    if (isResponse(message)) {
+      const reason = calls.answer(message);
+      if (reason !== undefined) invalid(reason);
+    } else if (isRequest(message)) onRequest(message, origin);
+    else guarded(() => onNotification(message, origin), invalid);
+  };
+
+  channel.start({ message: receive, invalid, failed: calls.fail, closed: finish });
+
+  return {
+    get pending() {
+      return { ours: calls.size, theirs: theirs.size };
+    },
+    request: (method, params, options = {}) => (ended ? Promise.reject(ended) : calls.begin(method, params, options)),
+    notify: (method, params) => trySend({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) }),
+    close() {
+      finish(undefined);
+      return channel.close();
+    },
+  };
+}
+
+/** Always a promise, also when the handler throws at once. */
+async function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: IncomingCall): Promise<unknown> {
+  if (!handlers.request) throw new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method}`);
+  return handlers.request(request, incoming);
+}
+
+/** Aborts exactly the request that is named; one that is unknown, or answered already, is ignored. */
+function cancel(theirs: Map<Id, IncomingCall>, params: Params): void {
+  if (!isId(params.requestId)) return;
+  const incoming = theirs.get(params.requestId);
+  if (!incoming) return;
+  theirs.delete(params.requestId);
+  incoming.abort(typeof params.reason === 'string' ? params.reason : 'cancelled by the requester');
+}
+
+function gone(subject: string, cause: Error | undefined): McpxError {
+  const why = cause ? `: ${cause.message}` : '';
+  return new McpxError('unreachable', `the connection to ${subject} is closed${why}`, { cause });
+}
+
+/** A callback that throws must not hurt the conversation, nor the other callbacks. */
+function guarded(run: () => void, report?: (reason: string) => void): void {
+  try {
+    run();
+  } catch (error) {
+    report?.(`a handler failed: ${messageOf(error)}`);
+  }
 }

@@ -1,0 +1,55 @@
+/** One conversation with an upstream, from launch to the end of the handshake. */
+import type { ServerSpec, Settings } from '../config/config.ts';
+import { resolveLaunch } from '../config/env.ts';
+import { McpxError, RpcError } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
+import { createPeer, type Peer, type PeerHandlers } from '../wire/peer.ts';
+import type { Hello } from './connection.ts';
+import { handshake } from './era.ts';
+import { quote } from './failure.ts';
+import { openTransport } from './open.ts';
+import type { Transport } from './transport.ts';
+
+export interface Link {
+  peer: Peer;
+  transport: Transport;
+  hello: Hello;
+}
+
+export interface LinkOptions {
+  spec: ServerSpec;
+  settings: Pick<Settings, 'connect' | 'limits'>;
+  log: Log;
+  /** Aborted when the upstream is no longer wanted. */
+  signal: AbortSignal;
+  /** Told of the transport as soon as there is one: from then on it must be stopped, whatever becomes of the handshake. */
+  opened(transport: Transport): void;
+  handlers: PeerHandlers;
+}
+
+export async function openLink({ spec, settings, log, signal, opened, handlers }: LinkOptions): Promise<Link> {
+  const launch = resolveLaunch(spec, { inheritEnv: settings.connect.inheritEnv });
+  const transport = await openTransport(launch, { name: spec.name, maxBytes: settings.limits.messageBytes, log });
+  opened(transport);
+  const peer = createPeer(transport, { ...handlers, subject: `server "${spec.name}"` });
+  const { startupTimeout: timeout } = spec;
+  try {
+    const introduction = { name: spec.name, capabilities: {} };
+    const hello = await handshake(peer, introduction, { timeout, totalTimeout: timeout, signal });
+    return { peer, transport, hello };
+  } catch (error) {
+    throw describe(spec, transport, error);
+  }
+}
+
+function describe(spec: ServerSpec, transport: Transport, error: unknown): unknown {
+  if (error instanceof RpcError) {
+    return new McpxError('protocol', `server "${spec.name}" refused "initialize": ${error.message}`, { cause: error });
+  }
+  if (!(error instanceof McpxError) || error.code !== 'timeout') return error;
+  const said = quote(transport.stderr?.() ?? []);
+  return new McpxError('timeout', `server "${spec.name}" did not start within ${spec.startupTimeout} ms${said}`, {
+    hint: `give it more time with "startupTimeout", or see what it does with mcpx inspect ${spec.name}`,
+    cause: error,
+  });
+}

@@ -1,0 +1,31 @@
+/** The table of transports: one row per type of server. Each is loaded when it is first needed. */
+import type { Launch } from '../config/env.ts';
+import { McpxError } from '../errors.ts';
+import type { LaunchOf, Transport, TransportOptions } from './transport.ts';
+
+type Opener<T extends Launch['type']> = (launch: LaunchOf<T>, options: TransportOptions) => Promise<Transport>;
+
+const TRANSPORTS = {
+  stdio: async (launch, options) => (await import('./process.ts')).openProcess(launch, options),
+  builtin: async (launch) => (await import('./builtin.ts')).openBuiltin(launch.builtin),
+  http: unsupported,
+  auto: unsupported,
+  sse: unsupported,
+  ws: unsupported,
+  module: unsupported,
+} satisfies { [T in Launch['type']]: Opener<T> };
+
+export function openTransport(launch: Launch, options: TransportOptions): Promise<Transport> {
+  const open = TRANSPORTS[launch.type] as Opener<typeof launch.type>;
+  return open(launch as never, options);
+}
+
+async function unsupported(launch: Launch, { name }: TransportOptions): Promise<never> {
+  throw new McpxError(
+    'config',
+    `server "${name}" has type "${launch.type}", which this version of mcpx cannot connect to yet`,
+    {
+      hint: 'use a server of type "stdio" or "http"',
+    },
+  );
+}

@@ -1,0 +1,161 @@
+/** An upstream as a child process: spawned without a shell in its own process group, ended with all its descendants. */
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import spawn from 'cross-spawn';
+import { createStreamChannel } from '../wire/stream.ts';
+import { exitFailure, startFailure } from './failure.ts';
+import { type ProcessGroup, processGroup } from './group.ts';
+import { createStderrRing, type StderrRing } from './stderr.ts';
+import {
+  type LaunchOf,
+  MAX_QUEUED,
+  STOP,
+  type StopBounds,
+  type Transport,
+  type TransportOptions,
+} from './transport.ts';
+
+type StdioLaunch = LaunchOf<'stdio'>;
+
+/** How long the rest of the news (exit code, last answers, last words) may take once a child is known to be ending, in ms. */
+const NEWS_WAIT = 250;
+/** How often a stop looks whether the group is gone, in ms. */
+const POLL = 20;
+/** How long a stop waits for killed processes to vanish, in ms: one that hangs in the kernel must not hold us. */
+const KILL_WAIT = 500;
+const SECRET_NAME = /key|token|secret|passw|auth|cred|cookie|session|private|dsn/i;
+
+/** Starts the process. Throws when that fails at once; a failure that shows later is told through `closed`. */
+export function openProcess(launch: StdioLaunch, options: TransportOptions): Transport {
+  const child = start(launch, options.name);
+  const group = child.pid === undefined ? undefined : processGroup(child.pid);
+  const ring = watchStderr(child, launch, options);
+  const channel = createStreamChannel({
+    input: child.stdout,
+    output: child.stdin,
+    framing: launch.framing,
+    maxBytes: options.maxBytes,
+    maxQueued: MAX_QUEUED,
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const stop = createStop(child, group, exited);
+  const ending = watchEnd(child);
+
+  return {
+    pid: child.pid,
+    stderr: ring.lines,
+    start(receiver) {
+      channel.start({
+        message: receiver.message,
+        invalid: receiver.invalid,
+        failed: (id, error) => receiver.failed?.(id, error),
+        closed: ending.soon,
+      });
+      void ending.over.then((error) => {
+        const { exitCode: code, signalCode: signal } = child;
+        const failed = error && startFailure(options.name, launch, error);
+        receiver.closed(failed ?? exitFailure(options.name, { code, signal, stderr: ring.lines() }));
+      });
+    },
+    send: channel.send,
+    close(bounds = STOP) {
+      void channel.end();
+      return stop(bounds);
+    },
+    killNow: () => group?.killNow(),
+  };
+}
+
+function start(launch: StdioLaunch, name: string): ChildProcessWithoutNullStreams {
+  try {
+    const child = spawn(launch.command, launch.args, {
+      env: launch.env,
+      cwd: launch.cwd,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // Its own group on POSIX; on Windows this would open a console window.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    // Node leaves the pipes out when no more files can be opened.
+    if (!child.stdout) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    return child as ChildProcessWithoutNullStreams;
+  } catch (error) {
+    throw startFailure(name, launch, error as NodeJS.ErrnoException);
+  }
+}
+
+interface EndWatch {
+  /** Resolves when it has ended and all it wrote has been read, or shortly after the first sign; with the error if it never started. */
+  over: Promise<NodeJS.ErrnoException | undefined>;
+  /** Another sign of the end: its stdout is closed. */
+  soon: () => void;
+}
+
+function watchEnd(child: ChildProcessWithoutNullStreams): EndWatch {
+  let soon = () => {};
+  const over = new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
+    const settle = (error?: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      resolve(error);
+    };
+    soon = () => {
+      timer ??= setTimeout(settle, NEWS_WAIT);
+    };
+    child.once('error', settle);
+    child.once('exit', soon);
+    child.once('close', () => settle());
+  });
+  return { over, soon };
+}
+
+function watchStderr(
+  child: ChildProcessWithoutNullStreams,
+  launch: StdioLaunch,
+  options: TransportOptions,
+): StderrRing {
+  return createStderrRing(child.stderr, {
+    secrets: secretsIn(launch.env),
+    line: (line) => options.log.debug(line, { server: options.name, stream: 'stderr' }),
+  });
+}
+
+/** What was configured for this child under a name that looks secret; what it inherits is not ours to judge. */
+function secretsIn(env: Record<string, string>): string[] {
+  return Object.entries(env)
+    .filter(([name, value]) => value.length >= 6 && SECRET_NAME.test(name))
+    .map(([, value]) => value);
+}
+
+/** The stop of a process group; calling it again with smaller bounds hurries it. */
+function createStop(child: ChildProcessWithoutNullStreams, group: ProcessGroup | undefined, exited: Promise<void>) {
+  let bounds: StopBounds = { eof: Number.POSITIVE_INFINITY, term: Number.POSITIVE_INFINITY };
+  let running: Promise<void> | undefined;
+
+  const gone = async (limit: () => number): Promise<boolean> => {
+    const since = performance.now();
+    while (group?.alive()) {
+      if (performance.now() - since >= limit()) return false;
+      const left = child.exitCode === null && child.signalCode === null;
+      await (left ? Promise.race([exited, delay(POLL)]) : delay(POLL));
+    }
+    return true;
+  };
+  const stages = async () => {
+    if (await gone(() => bounds.eof)) return;
+    group?.terminate();
+    if (await gone(() => bounds.term)) return;
+    group?.kill();
+    await gone(() => KILL_WAIT);
+  };
+  const run = async () => {
+    await stages();
+    // A descendant outside the group may still hold the other ends.
+    for (const stream of child.stdio) stream?.destroy();
+  };
+  return (wanted: StopBounds): Promise<void> => {
+    bounds = { eof: Math.min(bounds.eof, wanted.eof), term: Math.min(bounds.term, wanted.term) };
+    running ??= run();
+    return running;
+  };
+}

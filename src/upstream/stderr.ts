@@ -1,0 +1,48 @@
+/** The last lines that a child wrote to stderr: bounded in lines and in length, without control characters and known secrets. */
+import type { Readable } from 'node:stream';
+
+export interface StderrRing {
+  lines(): string[];
+}
+
+export interface StderrOptions {
+  /** Values that are never shown. */
+  secrets: string[];
+  /** Told of every line. */
+  line?: (line: string) => void;
+}
+
+const MAX_LINES = 100;
+const MAX_LINE = 1000;
+// biome-ignore lint/complexity/useRegexLiterals: a string shows the escape sequences as they are
+const CONTROL = new RegExp('\\u001b\\[[0-?]*[ -/]*[@-~]|[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]', 'g');
+
+export function createStderrRing(stream: Readable, options: StderrOptions): StderrRing {
+  const ring: string[] = [];
+  let partial = '';
+
+  const add = (raw: string) => {
+    const line = redact(raw.replace(CONTROL, ''), options.secrets).slice(0, MAX_LINE).trimEnd();
+    if (line === '') return;
+    ring.push(line);
+    if (ring.length > MAX_LINES) ring.shift();
+    options.line?.(line);
+  };
+
+  stream.setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    const pieces = (partial + text).split('\n');
+    // A line that never ends is cut: its beginning says enough.
+    partial = (pieces.pop() ?? '').slice(0, 2 * MAX_LINE);
+    for (const piece of pieces) add(piece);
+  });
+  stream.on('end', () => add(partial));
+  stream.on('error', () => add(partial));
+  return { lines: () => [...ring] };
+}
+
+function redact(line: string, secrets: string[]): string {
+  let safe = line;
+  for (const secret of secrets) safe = safe.replaceAll(secret, '***');
+  return safe;
+}

@@ -1,0 +1,168 @@
+/** Our own requests in one conversation: ids, timeouts, cancellation, progress, answers. */
+import { McpxError, RpcError } from '../errors.ts';
+import { type Id, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
+import type { RequestOptions } from './peer.ts';
+
+export interface Calls {
+  readonly size: number;
+  begin(method: string, params: Params | undefined, options: RequestOptions): Promise<unknown>;
+  /** Settles the request that this answers; returns what is wrong with the answer when it belongs to none. */
+  answer(response: RpcResponse): string | undefined;
+  /** Progress of one of our requests; of any other it is ignored. */
+  progress(params: Params): void;
+  fail(id: Id, error: Error): void;
+  failAll(error: Error): void;
+}
+
+interface Call {
+  id: number;
+  method: string;
+  options: RequestOptions;
+  timeout: number;
+  /** Monotonic ms after which no progress helps. */
+  deadline: number;
+  timer: NodeJS.Timeout | undefined;
+  onAbort: (() => void) | undefined;
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+const TIMEOUT = 60_000;
+const TOTAL_TIMEOUT = 600_000;
+/** Timers beyond this fire at once in Node. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+/** The specification forbids to cancel this one. */
+const NOT_CANCELLABLE = 'initialize';
+
+export function createCalls(send: (message: Message) => void, subject: string): Calls {
+  const calls = new Map<number, Call>();
+  // The first id is 1: some peers take 0 for none.
+  let lastId = 0;
+
+  /** Forgets a call; whatever still comes for it is late. */
+  const settle = (call: Call) => {
+    calls.delete(call.id);
+    clearTimeout(call.timer);
+    if (call.onAbort) call.options.signal?.removeEventListener('abort', call.onAbort);
+  };
+
+  const giveUp = (call: Call, error: McpxError, reason: string) => {
+    settle(call);
+    call.reject(error);
+    if (call.method === NOT_CANCELLABLE) return;
+    try {
+      send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call.id, reason } });
+    } catch {
+      // The far side is gone or does not read: there is nobody to tell.
+    }
+  };
+
+  const expire = (call: Call) => {
+    const total = performance.now() >= call.deadline - 1;
+    const limit = total ? (call.options.totalTimeout ?? Math.max(TOTAL_TIMEOUT, call.timeout)) : call.timeout;
+    const text = `did not answer "${call.method}" within ${duration(limit)}`;
+    giveUp(call, new McpxError('timeout', `${subject} ${text}`), `timeout after ${duration(limit)}`);
+  };
+
+  const arm = (call: Call) => {
+    const left = call.deadline - performance.now();
+    if (call.timer && left >= call.timeout) {
+      call.timer.refresh();
+      return;
+    }
+    clearTimeout(call.timer);
+    call.timer = setTimeout(expire, Math.min(Math.max(0, left), call.timeout, LONGEST_TIMER), call);
+  };
+
+  const watch = (call: Call, signal: AbortSignal) => {
+    call.onAbort = () => giveUp(call, cancelled(call.method), abortReason(signal));
+    signal.addEventListener('abort', call.onAbort, { once: true });
+  };
+
+  const launch = (call: Call, params: Params | undefined) => {
+    calls.set(call.id, call);
+    arm(call);
+    if (call.options.signal) watch(call, call.options.signal);
+    const own = withToken(params, call.options.progress ? call.id : undefined);
+    try {
+      send({ jsonrpc: '2.0', id: call.id, method: call.method, ...(own === undefined ? {} : { params: own }) });
+    } catch (error) {
+      settle(call);
+      call.reject(error as Error);
+    }
+  };
+
+  const find = (id: unknown) => calls.get(typeof id === 'string' ? Number(id) : (id as number));
+
+  return {
+    get size() {
+      return calls.size;
+    },
+    begin(method, params, options) {
+      if (options.signal?.aborted) return Promise.reject(cancelled(method));
+      const timeout = options.timeout ?? TIMEOUT;
+      const total = options.totalTimeout ?? Math.max(TOTAL_TIMEOUT, timeout);
+      return new Promise((resolve, reject) => {
+        const deadline = performance.now() + total;
+        const id = ++lastId;
+        launch(
+          { id, method, options, timeout, deadline, timer: undefined, onAbort: undefined, resolve, reject },
+          params,
+        );
+      });
+    },
+    answer(response) {
+      const call = find(response.id);
+      if (!call) return `an answer to no open request, id ${JSON.stringify(response.id ?? null)}`;
+      settle(call);
+      if (response.error === undefined || response.error === null) call.resolve(response.result);
+      else call.reject(rpcError(response.error));
+      return undefined;
+    },
+    progress(params) {
+      const call = find(params.progressToken);
+      if (!call?.options.progress) return;
+      arm(call);
+      const { progressToken: _, ...rest } = params;
+      call.options.progress(rest);
+    },
+    fail(id, error) {
+      const call = find(id);
+      if (!call) return;
+      settle(call);
+      call.reject(error);
+    },
+    failAll(error) {
+      for (const call of [...calls.values()]) {
+        settle(call);
+        call.reject(error);
+      }
+    },
+  };
+}
+
+/** The params with our own progress token, and never with a token of somebody else's conversation. */
+function withToken(params: Params | undefined, token: number | undefined): Params | undefined {
+  const meta = params?._meta;
+  if (token !== undefined) return { ...params, _meta: { ...(isRecord(meta) ? meta : {}), progressToken: token } };
+  if (!isRecord(meta) || meta.progressToken === undefined) return params;
+  const { progressToken: _, ...rest } = meta;
+  return { ...params, _meta: rest };
+}
+
+function rpcError(error: unknown): RpcError {
+  const { code, message, data } = isRecord(error) ? error : {};
+  return new RpcError(typeof code === 'number' ? code : -32603, String(message ?? 'unknown error'), data);
+}
+
+function cancelled(method: string): McpxError {
+  return new McpxError('cancelled', `"${method}" was cancelled`);
+}
+
+function abortReason(signal: AbortSignal): string {
+  return typeof signal.reason === 'string' ? signal.reason : 'cancelled by the caller';
+}
+
+function duration(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`;
+}

@@ -1,0 +1,177 @@
+/** Bytes to messages and back: newline-delimited JSON and Content-Length frames, told apart by what the far side sends. */
+import { createByteBuffer } from './bytes.ts';
+import { type Id, INVALID_REQUEST, invalidReason, isId, isRecord, type Message, PARSE_ERROR } from './message.ts';
+import { createOversized } from './oversized.ts';
+
+export type Framing = 'newline' | 'content-length';
+
+/** Something that arrived and is no JSON-RPC message. */
+export interface Invalid {
+  /** -32700 (no JSON) or -32600 (JSON, but no message). */
+  code: number;
+  reason: string;
+  /** Where it could be read. */
+  id?: Id;
+  /** It was meant as an answer and must not be answered itself. */
+  answer?: true;
+}
+
+export type Decoded = { message: Message; invalid?: never } | { invalid: Invalid; message?: never };
+
+export interface Decoder {
+  push(chunk: Buffer): Decoded[];
+  /** What is left when the stream ends: a last line without its newline, or a report. */
+  end(): Decoded[];
+  /** Undefined until the first message. */
+  readonly framing: Framing | undefined;
+}
+
+/** Default bound of one message, in bytes. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const MAX_BATCH = 100;
+const HEADER = /^content-(?:length|type)\s*:/i;
+
+export function encode(message: Message, framing: Framing): string {
+  const json = JSON.stringify(message);
+  if (framing === 'newline') return `${json}\n`;
+  return `Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
+}
+
+/** Every message in a JSON text: one, or each element of a batch. */
+export function decode(text: string): Decoded[] {
+  const out: Decoded[] = [];
+  decodeInto(out, text);
+  return out;
+}
+
+function decodeInto(out: Decoded[], text: string): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    out.push({ invalid: { code: PARSE_ERROR, reason: `not JSON: ${excerpt(text)}` } });
+    return;
+  }
+  if (!Array.isArray(value)) out.push(check(value));
+  else if (value.length > 0 && value.length <= MAX_BATCH) for (const element of value) out.push(check(element));
+  else out.push({ invalid: { code: INVALID_REQUEST, reason: `a batch holds 1 to ${MAX_BATCH} messages` } });
+}
+
+function check(value: unknown): Decoded {
+  const reason = invalidReason(value);
+  if (reason === undefined) return { message: value as Message };
+  if (!isRecord(value)) return { invalid: { code: INVALID_REQUEST, reason } };
+  return {
+    invalid: {
+      code: INVALID_REQUEST,
+      reason,
+      ...(isId(value.id) ? { id: value.id } : {}),
+      ...('method' in value ? {} : { answer: true }),
+    },
+  };
+}
+
+/** A short piece of something unreadable, safe to show. */
+function excerpt(text: string): string {
+  const clean = text
+    .slice(0, 200)
+    .replace(/[\x00-\x1f\x7f-\x9f]+/g, ' ')
+    .trim();
+  return JSON.stringify(clean.length > 80 ? `${clean.slice(0, 80)}…` : clean);
+}
+
+/** Linear in the bytes it is given, and never holds more than `maxBytes` of them (twice that while it grows). */
+export function createDecoder(options: { maxBytes?: number } = {}): Decoder {
+  const maxBytes = options.maxBytes ?? MAX_MESSAGE_BYTES;
+  const held = createByteBuffer();
+  const oversized = createOversized(maxBytes);
+  let framing: Framing | undefined;
+  let inHeaders = false;
+  let declared = 0;
+  let bodyLeft = 0;
+  let atStart = true;
+  let out: Decoded[] = [];
+
+  const text = (chunk: Buffer, from: number, to: number) => {
+    if (held.length === 0) return chunk.toString('utf8', from, to);
+    held.append(chunk, from, to);
+    return held.take();
+  };
+
+  const endHeaders = () => {
+    inHeaders = false;
+    bodyLeft = declared;
+    if (declared > maxBytes) oversized.begin(held);
+    declared = 0;
+  };
+
+  const header = (line: string) => {
+    framing = 'content-length';
+    inHeaders = true;
+    const length = /^content-length\s*:\s*(\d{1,15})\s*$/i.exec(line);
+    if (length) declared = Number(length[1]);
+  };
+
+  const takeLine = (raw: string) => {
+    const line = atStart && raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
+    atStart = false;
+    const blank = line === '' || line === '\r' || line.trim() === '';
+    if (inHeaders) {
+      if (blank) endHeaders();
+      else header(line);
+    } else if (framing !== 'newline' && HEADER.test(line)) header(line);
+    else if (!blank) takeMessage(line);
+  };
+
+  const takeMessage = (json: string) => {
+    const before = out.length;
+    decodeInto(out, json);
+    if (framing === undefined && out[before]?.message) framing = 'newline';
+  };
+
+  const readLine = (chunk: Buffer, from: number): number => {
+    const newline = chunk.indexOf(10, from);
+    const to = newline < 0 ? chunk.length : newline;
+    if (!oversized.active && held.length + to - from > maxBytes) oversized.begin(held);
+    if (oversized.active) {
+      oversized.skip(chunk, from, to);
+      if (newline >= 0) out.push(oversized.finish());
+    } else if (newline >= 0) takeLine(text(chunk, from, to));
+    else held.append(chunk, from, to);
+    return to + 1;
+  };
+
+  const readBody = (chunk: Buffer, from: number): number => {
+    const to = Math.min(chunk.length, from + bodyLeft);
+    bodyLeft -= to - from;
+    if (oversized.active) {
+      oversized.skip(chunk, from, to);
+      if (bodyLeft === 0) out.push(oversized.finish());
+    } else if (bodyLeft === 0) takeMessage(text(chunk, from, to));
+    else held.append(chunk, from, to);
+    return to;
+  };
+
+  const drain = () => {
+    const decoded = out;
+    out = [];
+    return decoded;
+  };
+  return {
+    get framing() {
+      return framing;
+    },
+    push(chunk) {
+      for (let at = 0; at < chunk.length; ) at = bodyLeft > 0 ? readBody(chunk, at) : readLine(chunk, at);
+      return drain();
+    },
+    end() {
+      if (oversized.active) out.push(oversized.finish());
+      else if (bodyLeft > 0) out.push({ invalid: { code: PARSE_ERROR, reason: 'the stream ended inside a message' } });
+      else if (held.length > 0) takeLine(held.take());
+      bodyLeft = 0;
+      held.clear();
+      return drain();
+    },
+  };
+}

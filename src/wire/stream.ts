@@ -1,0 +1,161 @@
+/** A channel over a pair of byte streams: a child's pipes, or our own stdin and stdout. Writes of one tick become one system call. */
+import type { Readable, Writable } from 'node:stream';
+import { McpxError } from '../errors.ts';
+import { createDecoder, type Decoded, encode, type Framing, type Invalid, MAX_MESSAGE_BYTES } from './framing.ts';
+import { isResponse, type Message } from './message.ts';
+import type { Channel, Receiver } from './peer.ts';
+import { undelivered } from './undelivered.ts';
+
+export interface StreamChannelOptions {
+  input: Readable;
+  output: Writable;
+  /** What we write; absent: what the far side opened with, newline until it has. */
+  framing?: Framing;
+  /** Bound of one message either way, in bytes (default 16 MiB). */
+  maxBytes?: number;
+  /** Characters that may wait for a far side that does not read (default 1 MiB). */
+  maxQueued?: number;
+  /**
+   * Beyond `maxQueued`, `refuse` (default) refuses every message. `keep-answers` refuses all but answers, and stops reading
+   * while more than `maxBytes` wait: the far side gets every answer, and cannot ask for more than it takes.
+   */
+  overflow?: 'refuse' | 'keep-answers';
+  /** Called at the end of the input, where absent the channel closes: what is under way can then still be answered. May come twice. */
+  inputEnded?: () => void;
+  /** Whether what is no JSON-RPC is answered with its error (-32700, -32600). */
+  answerInvalid?: boolean;
+}
+
+export interface StreamChannel extends Channel {
+  /** Writes what is queued and ends the output; goes on reading. Resolves when it is written or cannot be. */
+  end(): Promise<void>;
+  /** Characters that the far side has not taken yet. */
+  readonly queued: number;
+}
+
+const MAX_QUEUED = 1024 * 1024;
+/** How long `close` waits for a far side that does not read, in ms. */
+const FLUSH_WAIT = 1000;
+
+export function createStreamChannel(options: StreamChannelOptions): StreamChannel {
+  const { input, output, maxBytes = MAX_MESSAGE_BYTES, maxQueued = MAX_QUEUED, overflow = 'refuse' } = options;
+  const decoder = createDecoder({ maxBytes });
+  let receiver: Receiver | undefined;
+  let pending = '';
+  let scheduled = false;
+  let blocked = false;
+  let ended = false;
+  let closed = false;
+
+  const queued = () => pending.length + output.writableLength;
+
+  const flush = () => {
+    scheduled = false;
+    if (blocked || pending === '' || output.destroyed) return;
+    const text = pending;
+    pending = '';
+    blocked = !output.write(text);
+  };
+
+  const drained = () => {
+    blocked = false;
+    flush();
+    if (input.isPaused() && queued() <= maxBytes && !closed) input.resume();
+  };
+
+  const send = (message: Message) => {
+    if (ended || closed) throw undelivered('the connection is closed');
+    if (queued() >= maxQueued && !(overflow === 'keep-answers' && isResponse(message))) {
+      throw new McpxError('overloaded', `the far side does not read: ${queued()} characters wait already`);
+    }
+    const text = encode(message, options.framing ?? decoder.framing ?? 'newline');
+    if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes + 64) throw tooLarge(maxBytes);
+    pending += text;
+    if (overflow === 'keep-answers' && queued() > maxBytes) input.pause();
+    if (scheduled || blocked) return;
+    scheduled = true;
+    setImmediate(flush);
+  };
+
+  const finish = (error?: Error) => {
+    if (closed) return;
+    closed = true;
+    pending = '';
+    receiver?.closed(error);
+  };
+
+  const deliverInvalid = (invalid: Invalid) => {
+    receiver?.invalid(invalid.reason);
+    if (invalid.id !== undefined && invalid.answer) {
+      receiver?.failed?.(invalid.id, new McpxError('protocol', `the answer cannot be used: ${invalid.reason}`));
+    }
+    if (!options.answerInvalid || invalid.answer || ended || closed) return;
+    send({ jsonrpc: '2.0', id: invalid.id ?? null, error: { code: invalid.code, message: invalid.reason } });
+  };
+
+  const deliver = (decoded: Decoded[]) => {
+    for (const one of decoded) {
+      if (closed) return;
+      if (one.message) receiver?.message(one.message);
+      else deliverInvalid(one.invalid);
+    }
+  };
+
+  const end = () =>
+    new Promise<void>((resolve) => {
+      ended = true;
+      if (output.destroyed || output.writableFinished) return resolve();
+      // 'close' covers an output that fails before it has finished.
+      output.once('close', resolve);
+      blocked = false;
+      flush();
+      output.end(resolve);
+    });
+
+  return {
+    get queued() {
+      return queued();
+    },
+    start(to) {
+      receiver = to;
+      output.on('drain', drained);
+      // EPIPE and its kin say only that the far side went away.
+      output.on('error', (error: NodeJS.ErrnoException) => finish(isHangup(error) ? undefined : error));
+      input.on('data', (chunk: Buffer) => deliver(decoder.push(chunk)));
+      input.on('error', finish);
+      const inputOver = () => (options.inputEnded === undefined ? finish() : options.inputEnded());
+      input.on('end', () => {
+        deliver(decoder.end());
+        inputOver();
+      });
+      input.on('close', inputOver);
+    },
+    send,
+    end,
+    async close() {
+      await within(FLUSH_WAIT, end());
+      finish();
+      input.destroy();
+      output.destroy();
+    },
+  };
+}
+
+function tooLarge(maxBytes: number): McpxError {
+  return new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`, {
+    hint: 'raise "limits.messageBytes" in the config',
+  });
+}
+
+function isHangup(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPIPE' || error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_DESTROYED';
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const bound = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, bound]);
+  clearTimeout(timer);
+}
