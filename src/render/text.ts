@@ -32,23 +32,6 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Endings that look like the end of a sentence and are not. */
-const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|ex|[A-Za-z])\.$/i;
-
-/** The first sentence of a description, on one line, without markdown headings, bullets or code fences before it. */
-export function firstSentence(text: string): string {
-  const paragraph =
-    clean(text)
-      .split(/\n\s*\n/)
-      .map((part) => oneLine(part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '')))
-      .find((part) => part !== '') ?? '';
-  for (const match of paragraph.matchAll(/[.!?](?=\s)|[。！？]/g)) {
-    const sentence = paragraph.slice(0, match.index + 1);
-    if (!ABBREVIATION.test(sentence)) return sentence;
-  }
-  return paragraph;
-}
-
 /** Edits (insert, delete, replace, swap of neighbours) from one to the other; stops counting beyond `limit`. */
 export function editDistance(from: string, to: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(from.length - to.length) > limit) return limit + 1;

@@ -1,0 +1,78 @@
+/** The short comments beside a type: descriptions, defaults, formats, ranges. They never break the text they stand in. */
+import type { Schema } from './schema.ts';
+import { clean, cut, oneLine } from './text.ts';
+
+const MAX_NOTE = 60;
+
+/** Limits that say nothing: generators write them for every integer. */
+const IDLE_LIMITS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 63, -(2 ** 63), Number.MAX_VALUE]);
+
+/** What a schema says of its value beyond the type, in a few words each. */
+export function notesOf(schema: Schema): string[] {
+  const { type, format, pattern, multipleOf, uniqueItems, contentEncoding, deprecated } = schema;
+  const notes = [
+    type === 'integer' && 'integer',
+    typeof format === 'string' && clean(format),
+    typeof contentEncoding === 'string' && clean(contentEncoding),
+    range(bounds(schema), ''),
+    range([limit(schema.minLength), limit(schema.maxLength)], ' chars'),
+    range([limit(schema.minItems), limit(schema.maxItems)], ' items'),
+    range([limit(schema.minProperties), limit(schema.maxProperties)], ' keys'),
+    typeof multipleOf === 'number' && `multiple of ${multipleOf}`,
+    uniqueItems === true && 'unique',
+    typeof pattern === 'string' && pattern.length <= MAX_NOTE && `/${clean(pattern)}/`,
+    'default' in schema && schema.default !== null && `default ${short(schema.default)}`,
+    deprecated === true && 'deprecated',
+  ];
+  return notes.filter((note) => typeof note === 'string' && note !== '').map((note) => oneLine(String(note)));
+}
+
+function limit(value: unknown): number | undefined {
+  return typeof value === 'number' && !IDLE_LIMITS.has(value) ? value : undefined;
+}
+
+/** Lower and upper bound; an exclusive one is written out, as is the boolean form of draft-04. */
+function bounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Schema): (number | string | undefined)[] {
+  const above = exclusiveMinimum === true ? minimum : exclusiveMinimum;
+  const below = exclusiveMaximum === true ? maximum : exclusiveMaximum;
+  const [low, high] = [limit(above), limit(below)];
+  return [low === undefined ? limit(minimum) : `>${low}`, high === undefined ? limit(maximum) : `<${high}`];
+}
+
+function range([low, high]: (number | string | undefined)[], unit: string): string {
+  if (low === undefined && high === undefined) return '';
+  if (typeof low === 'string' || typeof high === 'string') {
+    const parts = [typeof low === 'number' ? `≥${low}` : low, typeof high === 'number' ? `≤${high}` : high];
+    return parts.filter((part) => part !== undefined).join(' ') + unit;
+  }
+  if (low === high) return `${low}${unit}`;
+  if (low === undefined) return `≤${high}${unit}`;
+  if (low === 0 && high === undefined && unit !== '') return '';
+  return high === undefined ? `≥${low}${unit}` : `${low}..${high}${unit}`;
+}
+
+function short(value: unknown): string {
+  return cut(clean(JSON.stringify(value) ?? ''), MAX_NOTE);
+}
+
+/** Description and notes as the text of one comment, without its mark; empty when there is nothing to say. */
+export function commentText(description: unknown, notes: string[], maxDescription?: number): string {
+  const whole = typeof description === 'string' ? oneLine(clean(description)) : '';
+  const about = maxDescription === undefined ? whole : cut(whole, maxDescription);
+  const fresh = [...new Set(notes)].filter((note) => !isSaid(note, whole));
+  if (about === '') return fresh.join(', ');
+  return fresh.length === 0 ? about : `${about} (${fresh.join(', ')})`;
+}
+
+/** True when the description tells the note already: "Defaults to 10" says "default 10". */
+function isSaid(note: string, description: string): boolean {
+  if (description.includes(note)) return true;
+  if (!note.startsWith('default ')) return false;
+  const value = note.slice('default '.length).replace(/^"(.*)"$/, '$1');
+  return /default/i.test(description) && description.includes(value);
+}
+
+/** As a comment that stands inside a line. */
+export function blockComment(text: string): string {
+  return text === '' ? '' : `/* ${text.replaceAll('*/', '*\\/')} */`;
+}

@@ -1,0 +1,193 @@
+/** Tools as TypeScript signatures: what `inspect` answers, in a complete form and in a form of one line. */
+import { blockComment, commentText } from './notes.ts';
+import { dereference, directParts, isSchema, namedSchemas, type Schema, schemasIn } from './schema.ts';
+import { clean, cut, oneLine } from './text.ts';
+import { descriptionOf, TOP, type TypeStyle, type Writing, withComment, writeType } from './type.ts';
+
+/** As much of a listed tool as rendering needs. */
+export interface RenderableTool {
+  name: string;
+  title?: unknown;
+  description?: unknown;
+  inputSchema?: unknown;
+  outputSchema?: unknown;
+}
+
+export interface RenderOptions {
+  /** `full`: everything, over several lines; `short`: signature and first sentence on one line. */
+  form: 'full' | 'short';
+  /** Code points of a description: the first sentence in the short form (default 160), every one in the full form (default whole). */
+  maxDescription?: number;
+}
+
+const SHORT_DESCRIPTION = 160;
+const SHORT: TypeStyle = { layout: 'line', maxDepth: 2, maxEnum: 6 };
+const FULL: TypeStyle = { layout: 'block', maxDepth: 24, maxEnum: 500 };
+/** Schemas written in one rendering. */
+const BUDGET = { full: 20_000, short: 2_000 };
+const MAX_PARAMETERS = 20;
+
+/** The tool for a model to read. Never longer than the JSON it stands for, which is the answer where TypeScript would be. */
+export function renderTool(tool: RenderableTool, { form, maxDescription }: RenderOptions): string {
+  const { name, description, inputSchema, outputSchema } = tool;
+  const json = () => JSON.stringify({ name, description, inputSchema, outputSchema });
+  try {
+    const text = form === 'short' ? shortForm(tool, maxDescription) : fullForm(tool, maxDescription);
+    return text.length <= json().length ? text : json();
+  } catch {
+    // Schemas too deep for the stack, or objects that are no JSON: the name is still worth something.
+    return clean(name);
+  }
+}
+
+/** The type alone; types that it needs by name follow on lines of their own. */
+export function renderType(schema: unknown): string {
+  try {
+    const writing = startWriting(schema, FULL, new Set(RESERVED));
+    const type = writeType(schema, writing, TOP);
+    return [type.text, ...declarations(writing)].join('\n');
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** Names that a declaration would hide from the types around it. */
+const RESERVED = ['Record'];
+
+function startWriting(root: unknown, style: TypeStyle, taken: Set<string>): Writing {
+  const names = style.layout === 'line' ? new Map<Schema, string>() : namedSchemas(root, taken);
+  const budget = style.layout === 'line' ? BUDGET.short : BUDGET.full;
+  return { root, style, names, used: new Set(), open: new Set(), budget };
+}
+
+/** `type Name = …` for every name in use; writing one may bring others into use. */
+function declarations(writing: Writing): string[] {
+  const lines: string[] = [];
+  for (const schema of writing.used) {
+    const type = writeType(schema, writing, TOP, schema);
+    const comment = commentText(schema.description, type.notes, writing.style.maxDescription);
+    lines.push(`type ${writing.names.get(schema)} = ${withComment(type.text, comment)}`);
+  }
+  return lines;
+}
+
+function fullForm(tool: RenderableTool, maxDescription: number | undefined): string {
+  const style = { ...FULL, maxDescription };
+  const taken = new Set(RESERVED);
+  const [input, output] = [tool.inputSchema, tool.outputSchema].map((root) => startWriting(root, style, taken)) as [
+    Writing,
+    Writing,
+  ];
+  const signature = signatureOf(tool, input, output);
+  const about = clean(String(tool.description ?? tool.title ?? '')).trim();
+  const description = maxDescription === undefined ? about : cut(about, maxDescription);
+  return [signature, ...declarations(input), ...declarations(output), description]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function shortForm(tool: RenderableTool, maxDescription = SHORT_DESCRIPTION): string {
+  const signature = signatureOf(tool, startWriting(tool.inputSchema, SHORT, new Set()));
+  const sentence = cut(firstSentence(String(tool.description ?? tool.title ?? '')), maxDescription);
+  return sentence === '' ? signature : `${signature} // ${sentence}`;
+}
+
+function signatureOf({ name, inputSchema, outputSchema }: RenderableTool, input: Writing, output?: Writing): string {
+  const optional = parameters(inputSchema).every((parameter) => !parameter.required);
+  const args = takesNothing(inputSchema) ? '' : `args${optional ? '?' : ''}: ${topType(inputSchema, input)}`;
+  const result = output !== undefined && isSchema(outputSchema) ? `: ${topType(outputSchema, output)}` : '';
+  return `${oneLine(clean(name))}(${args})${result}`;
+}
+
+function topType(schema: unknown, writing: Writing): string {
+  const { text, notes } = writeType(schema, writing, TOP);
+  if (writing.style.layout === 'line') return text;
+  const comment = commentText(descriptionOf(schema, writing), notes, writing.style.maxDescription);
+  if (comment === '') return text;
+  return text.includes('\n') ? withComment(text, comment) : `${text} ${blockComment(comment)}`;
+}
+
+function takesNothing(schema: unknown): boolean {
+  if (!isSchema(schema)) return true;
+  const telling = [
+    'properties',
+    'required',
+    'patternProperties',
+    'propertyNames',
+    'additionalProperties',
+    '$ref',
+    '$dynamicRef',
+    'anyOf',
+    'oneOf',
+    'allOf',
+    'then',
+    'else',
+    'enum',
+    'const',
+  ];
+  return !telling.some((keyword) => {
+    const value = schema[keyword];
+    return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : typeof value === 'string';
+  });
+}
+
+/** The names of a tool's parameters in order, `?` for optional: "path, tail?". At most twenty. */
+export function parameterList(schema: unknown): string {
+  const all = parameters(schema).map(({ name, required }) => `${oneLine(clean(name))}${required ? '' : '?'}`);
+  return all.length > MAX_PARAMETERS ? [...all.slice(0, MAX_PARAMETERS), '…'].join(', ') : all.join(', ');
+}
+
+/** True when an argument is an object or a list of objects: then an example says more than the signature. */
+export function hasNestedArguments(schema: unknown): boolean {
+  return parameters(schema).some(({ schema: property }) => isNested(schema, property, 0));
+}
+
+function isNested(root: unknown, schema: unknown, depth: number): boolean {
+  const target = dereference(root, schema);
+  if (!isSchema(target) || depth > 4) return false;
+  const { properties, items, additionalProperties } = target;
+  if (isSchema(properties) && Object.keys(properties).length > 0) return true;
+  if (isSchema(additionalProperties) && Object.keys(additionalProperties).length > 0) return true;
+  return [items, ...directParts(target)].some((part) => isNested(root, part, depth + 1));
+}
+
+interface Parameter {
+  name: string;
+  required: boolean;
+  schema: unknown;
+}
+
+/** The properties of the top object and of what it is composed of; those of an alternative are never required. */
+function parameters(root: unknown): Parameter[] {
+  const found = new Map<string, Parameter>();
+  const collect = (schema: unknown, binding: 'certain' | 'alternative', depth: number) => {
+    const target = dereference(root, schema);
+    if (!isSchema(target) || depth > 4) return;
+    const needed = new Set(binding === 'certain' ? schemasIn(target.required) : []);
+    for (const [name, property] of isSchema(target.properties) ? Object.entries(target.properties) : []) {
+      if (!found.has(name)) found.set(name, { name, required: false, schema: property });
+    }
+    for (const part of schemasIn(target.allOf)) collect(part, binding, depth + 1);
+    for (const part of directParts(target)) collect(part, 'alternative', depth + 1);
+    for (const parameter of found.values()) parameter.required ||= needed.has(parameter.name);
+  };
+  collect(root, 'certain', 0);
+  return [...found.values()];
+}
+
+/** Endings that look like the end of a sentence and are not. */
+const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|[A-Za-z])\.$/i;
+
+/** The first sentence of a description, on one line, without a heading, bullet or code fence before it. */
+export function firstSentence(text: string): string {
+  const paragraph =
+    clean(text)
+      .split(/\n\s*\n/)
+      .map((part) => oneLine(part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '')))
+      .find((part) => part !== '') ?? '';
+  for (const match of paragraph.matchAll(/[.!?](?=\s)|[。！？]/g)) {
+    const sentence = paragraph.slice(0, match.index + 1);
+    if (!ABBREVIATION.test(sentence)) return sentence;
+  }
+  return paragraph;
+}
