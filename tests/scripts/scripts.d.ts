@@ -1,0 +1,110 @@
+/** What the build scripts export, for the tests: the scripts themselves are plain JavaScript. */
+declare module '*/scripts/macho.mjs' {
+  export function segmentLayout(bytes: Buffer): Map<string, string>;
+  export function signAdHoc(bytes: Buffer, identifier: string): Buffer;
+  export function signatureProblems(bytes: Buffer): string[];
+}
+declare module '*/scripts/tar.mjs' {
+  export function tarEntries(archive: Buffer): Iterable<{ name: string; data: Buffer }>;
+  export function readFromTar(archive: Buffer, name: string): Buffer | undefined;
+}
+declare module '*/scripts/node.mjs' {
+  export interface Pin {
+    package: string;
+    binary: string;
+    integrity: string;
+    sha256: string;
+  }
+  export function nodeLock(): { version: string; targets: Record<string, Pin> };
+  export function verifyIntegrity(bytes: Buffer, integrity: string, subject: string): void;
+  export function verifyBinary(bytes: Buffer, expected: string, subject: string): void;
+  export function ownNode(
+    target: string,
+    version: string,
+    self?: { platform: string; arch: string; versions: { node: string }; execPath: string },
+  ): { file: string; version: string };
+}
+declare module '*/scripts/stamp.mjs' {
+  export function hashInputs(root?: string, tools?: string[]): string;
+  export function isFresh(folder: string, name: string, inputs: string): boolean;
+  export function writeStamp(folder: string, name: string, build: { inputs: string; outputs: string[] }): void;
+}
+declare module '*/scripts/setup.mjs' {
+  export function installState(root: string): 'stamp' | 'record' | 'missing';
+  export function ensureInstalled(root?: string): Promise<void>;
+}
+declare module '*/scripts/turn.mjs' {
+  export function inTurn<T>(file: string, work: () => Promise<T>): Promise<T>;
+}
+declare module '*/scripts/sea.mjs' {
+  interface SeaConfig {
+    main: string;
+    output: string;
+    disableExperimentalSEAWarning: boolean;
+    useSnapshot: boolean;
+    useCodeCache: boolean;
+    execArgv: string[];
+    execArgvExtension: string;
+    assets: Record<string, string>;
+  }
+  export function seaTemplate(): SeaConfig;
+  export function seaConfig(template: SeaConfig, options: { cached: boolean }): SeaConfig;
+}
+declare module '*/scripts/bundle.mjs' {
+  interface Metafile {
+    inputs?: Record<string, unknown>;
+    outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
+  }
+  export const SIZE_LIMIT: number;
+  export function packageOf(path: string): string;
+  export function sizesByPackage(metafile: Metafile): [string, number][];
+  export function sizeReport(metafile: Metafile, bytes: number): string;
+}
+declare module '*/scripts/notices.mjs' {
+  export function bundledFolders(metafile: { inputs: Record<string, unknown> }): string[];
+  export function notices(
+    metafile: { inputs: Record<string, unknown> },
+    options: { version: string; licence?: string; buildFolder: string },
+  ): string;
+}
+declare module '*/scripts/smoke.mjs' {
+  export function smoke(executable: string, target: string, runner?: string[]): Promise<void>;
+}
+declare module '*/scripts/project.mjs' {
+  export const ROOT: string;
+  export const TARGETS: string[];
+  export function hostTarget(platform?: string, arch?: string): string;
+  export function executableName(target: string, options: { named: boolean }): string;
+  export function expectedVersionLine(target: string, nodeVersion: string): string;
+}
+declare module '*/scripts/build.mjs' {
+  export function chosenTargets(names: string[], pinned: string[], host?: string): string[];
+}
+declare module '*/scripts/start.mjs' {
+  export function mcpxArguments(args: string[]): string[];
+  export function runForeground(command: string, args: string[]): Promise<number>;
+}
+declare module '*/scripts/test.mjs' {
+  export function testRuns(args: string[]): { name: string; args: string[] }[];
+  export function skippedTests(report: {
+    testResults: { assertionResults: { status: string; fullName: string }[] }[];
+  }): string[];
+}
+declare module '*/scripts/npm.mjs' {
+  export function npmCommand(
+    env?: Record<string, string | undefined>,
+    platform?: string,
+  ): { command: string; args: string[]; shell: boolean };
+}
+declare module '*/scripts/strip.mjs' {
+  export function stripTools(target: string, host?: string): string[];
+}
+declare module '*/scripts/bench-start.mjs' {
+  interface Row {
+    name: string;
+    wall: number;
+    cpu: number;
+  }
+  export function median(values: number[]): number;
+  export function table(rows: Row[], bars: Record<string, number>): string;
+}

@@ -1,0 +1,104 @@
+/** The GitHub workflows: linted offline by GitHub's own language service, and held to a few rules of ours. */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nodeLock } from '../../scripts/node.mjs';
+import { ROOT, TARGETS } from '../../scripts/project.mjs';
+
+interface Diagnostic {
+  message: string;
+  range: { start: { line: number } };
+}
+interface Linter {
+  validate(document: unknown): Promise<Diagnostic[]>;
+  TextDocument: { create(uri: string, languageId: string, version: number, text: string): unknown };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'mcpx-lint-'));
+let linter: Linter;
+
+/** The package imports JSON in a way that plain Node refuses; bundled it runs. */
+beforeAll(async () => {
+  const outfile = join(folder, 'linter.mjs');
+  await build({
+    stdin: {
+      contents: `export { validate } from '@actions/languageservice';
+                 export { TextDocument } from 'vscode-languageserver-textdocument';`,
+      resolveDir: ROOT,
+    },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    outfile,
+    logLevel: 'error',
+  });
+  linter = (await import(pathToFileURL(outfile).href)) as Linter;
+}, 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const read = (name: string) => readFileSync(join(ROOT, '.github', 'workflows', name), 'utf8');
+
+async function problems(name: string, text: string): Promise<string[]> {
+  // The linter remembers documents by address: every text needs its own.
+  const uri = `file:///${randomUUID()}/.github/workflows/${name}`;
+  const found = await linter.validate(linter.TextDocument.create(uri, 'yaml', 1, text));
+  return found.map(({ message, range }) => `${name}:${range.start.line + 1} ${message}`);
+}
+
+describe.each(['ci.yml', 'release.yml'])('%s', (name) => {
+  const text = read(name);
+
+  it('has nothing that the linter objects to', async () => {
+    expect(await problems(name, text)).toEqual([]);
+  });
+
+  it.each([
+    ['a misspelt key', 'runs-on:', 'run-on:'],
+    ['an unknown context', 'github.ref ', 'githup.ref '],
+    ['a misspelt permission', 'contents: read', 'content: read'],
+  ])('would not pass with %s', async (_name, right, wrong) => {
+    expect(text).toContain(right);
+    expect(await problems(name, text.replace(right, wrong))).not.toEqual([]);
+  });
+
+  it('may read by default, runs once per branch, and ends in time', () => {
+    expect(text).toMatch(/^permissions:\n {2}contents: read$/m);
+    expect(text).toMatch(/^concurrency:\n {2}group: /m);
+    const ownJobs = text.match(/^ {4}runs-on: /gm) ?? [];
+    expect(text.match(/^ {4}timeout-minutes: \d+$/gm)).toHaveLength(ownJobs.length);
+  });
+
+  it('uses actions of GitHub only, each at a major version', () => {
+    const uses = [...text.matchAll(/uses: (\S+)/g)].map((match) => match[1]);
+    expect(uses.length).toBeGreaterThan(0);
+    for (const action of uses) expect(action).toMatch(/^(actions\/[\w-]+@v\d+|\.\/\.github\/workflows\/ci\.yml)$/);
+  });
+
+  it('sets up the pinned Node', () => {
+    expect(text).toContain(nodeLock().version);
+    const others = [...text.matchAll(/\b24\.\d+\.\d+\b/g)].filter(([version]) => version !== nodeLock().version);
+    expect(others).toEqual([]);
+  });
+});
+
+describe('a release', () => {
+  it('has an executable for every target, each from a machine of its kind', () => {
+    const targets = [...read('release.yml').matchAll(/target: (\S+)\n {12}runner: (\S+)/g)];
+    expect(targets.map(([, target]) => target).sort()).toEqual([...TARGETS].sort());
+    for (const [, target = '', runner = ''] of targets) {
+      const kind = { linux: 'ubuntu', darwin: 'macos', win: 'windows' }[target.split('-')[0] ?? ''];
+      expect(runner).toMatch(new RegExp(`^${kind}-`));
+    }
+  });
+
+  it('has provenance, and may write nothing else while it builds', () => {
+    const text = read('release.yml');
+    expect(text).toContain('actions/attest-build-provenance@v');
+    expect(text.match(/contents: write/g)).toHaveLength(1);
+  });
+});
