@@ -95,6 +95,8 @@ export interface Token {
   resources: Filter;
   prompts: Filter;
   admin: boolean;
+  /** Relative files in the token belong to this file's folder; absent for one that was not written in a file. */
+  place?: Place;
 }
 
 /** Everything but servers and profiles; the values of `DEFAULTS` are the documented defaults. Durations in ms, sizes in bytes. */
@@ -162,6 +164,8 @@ export interface Config {
   settings: Settings;
   /** In config order; always at least one. */
   profiles: Profile[];
+  /** The profile that `--profile` or MCPX_PROFILE named; it exists and is enabled. */
+  profile?: string;
   /** Said once on stderr by `serve` and `config validate`. */
   warnings: Warning[];
 }
@@ -169,6 +173,9 @@ export interface Config {
 export interface Warning {
   message: string;
   place?: Place;
+  /** 1-based, where there is a place. */
+  line?: number;
+  column?: number;
   hint?: string;
 }
 
@@ -216,8 +223,11 @@ export const DEFAULTS: Settings = {
   offline: false,
 };
 
-/** The profile that `/mcp` and stdio mean without a name: `default`, else the only enabled one, else the first enabled one. */
-export function mainProfile(config: Pick<Config, 'profiles'>): Profile | undefined {
+/** The toolboxes inside mcpx, for servers of type `builtin`. */
+export const BUILTINS = ['time', 'text', 'math', 'memory', 'json'] as const;
+
+/** The profile that `/mcp` and stdio mean without a name: the one asked for, else `default`, else the first enabled one. */
+export function mainProfile(config: Pick<Config, 'profiles' | 'profile'>): Profile | undefined {
   const enabled = config.profiles.filter((profile) => profile.enabled);
-  return enabled.find((profile) => profile.name === 'default') ?? enabled[0];
+  return enabled.find((profile) => profile.name === (config.profile ?? 'default')) ?? enabled[0];
 }

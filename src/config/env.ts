@@ -1,5 +1,10 @@
 /** Placeholders, env files and the inherited environment: turns a `ServerSpec` into what is really launched, at launch time. */
-import type { ServerSpec, Settings } from './config.ts';
+import { McpxError } from '../errors.ts';
+import { childEnv, envFileOf, inheritedEnv } from './child-env.ts';
+import type { Place, RemoteServer, ServerSpec, Settings, StdioServer, Token } from './config.ts';
+import { createExpander, type Expander, expandText, gapError, variablesOf } from './expander.ts';
+import { isRecord } from './json.ts';
+import { absolutePath, pathsOf, type World, worldOf } from './world.ts';
 
 /** A server with every placeholder replaced. Holds secrets: never logged, never stored. */
 export type Launch =
@@ -13,17 +18,121 @@ export type Launch =
       cwd: string | undefined;
       framing: 'newline' | 'content-length';
     }
-  | { type: 'http' | 'sse' | 'ws' | 'auto'; url: string; headers: Record<string, string> }
+  | {
+      type: 'http' | 'sse' | 'ws' | 'auto';
+      url: string;
+      headers: Record<string, string>;
+      oauth?: Record<string, unknown>;
+    }
   | { type: 'module'; module: string }
   | { type: 'builtin'; builtin: string };
 
-export interface LaunchContext {
+/** The surroundings are the real ones unless given. */
+export interface LaunchContext extends Partial<World> {
   inheritEnv: Settings['connect']['inheritEnv'];
   /** The first root of the client, where it sent roots; the working directory otherwise. */
   workspaceFolder?: string;
 }
 
 /** Throws McpxError('config') naming every missing variable; that one server is then misconfigured and the rest run. */
-export function resolveLaunch(_spec: ServerSpec, _context: LaunchContext): Launch {
-  throw new Error('being written');
+export function resolveLaunch(spec: ServerSpec, context: LaunchContext): Launch {
+  const expander = expanderFor(spec, context);
+  const launch = build(spec, expander, context);
+  if (expander.gaps.length > 0) throw gapError(`server "${spec.name}"`, expander);
+  return launch();
+}
+
+/** The variables to set before a server can start; reads files at most, and starts nothing. */
+export function missingVariables(spec: ServerSpec, context: LaunchContext): string[] {
+  const expander = expanderFor(spec, context);
+  build(spec, expander, context);
+  return variablesOf(expander.gaps);
+}
+
+function expanderFor(spec: ServerSpec, context: LaunchContext): Expander {
+  const world = worldOf(context);
+  return createExpander({
+    folder: folderOf(spec.place, world),
+    workspace: context.workspaceFolder ?? world.cwd,
+    world,
+  });
+}
+
+function folderOf(place: Place | undefined, world: World): string {
+  return place === undefined || place.file === '' ? world.cwd : pathsOf(world).dirname(place.file);
+}
+
+/** The HTTP tokens with their secrets filled in. Throws McpxError('config') for one that has none. */
+export function resolveTokens(
+  tokens: readonly Token[],
+  given: Partial<World> = {},
+): (Omit<Token, 'token'> & { secret: string })[] {
+  const world = worldOf(given);
+  return tokens.map(({ token, place, ...rest }) => {
+    const secret = expandText(token, { subject: `token "${rest.name}"`, folder: folderOf(place, world), world });
+    if (secret === '')
+      throw new McpxError('config', `token "${rest.name}" is empty`, { hint: 'give it a value, or remove it' });
+    return { ...rest, secret };
+  });
+}
+
+/** Expands everything at once, so that all gaps are known; what it returns does the rest. */
+function build(spec: ServerSpec, expander: Expander, context: LaunchContext): () => Launch {
+  if (spec.type === 'stdio') return buildStdio(spec, expander, context);
+  if (spec.type === 'builtin') return () => ({ type: 'builtin', builtin: spec.builtin });
+  if (spec.type === 'module') {
+    const module = expander.text(spec.module);
+    return () => ({ type: 'module', module: absolutePath(module, expander.folder, expander.world) });
+  }
+  return buildRemote(spec, expander);
+}
+
+function buildStdio(spec: StdioServer, expander: Expander, context: LaunchContext): () => Launch {
+  const { world, folder, text, record } = expander;
+  const command = text(spec.command);
+  const args = spec.args.map(text);
+  const set = Object.entries(record(spec.env));
+  const files = spec.envFile.map((file) => absolutePath(text(file), folder, world));
+  const cwd = spec.cwd === undefined ? undefined : absolutePath(text(spec.cwd), folder, world);
+  return () => ({
+    type: 'stdio',
+    command: resolveCommand(command, spec.name, expander),
+    args,
+    env: childEnv(
+      [inheritedEnv(context.inheritEnv, world), ...files.map((file) => envFileOf(file, spec.name)), set],
+      world,
+    ),
+    cwd,
+    framing: spec.framing,
+  });
+}
+
+/** A bare name is left for PATH; a path belongs to the file that defines it. */
+function resolveCommand(command: string, server: string, { world, folder }: Expander): string {
+  if (command.trim() === '') {
+    throw new McpxError('config', `server "${server}" has an empty command`, { hint: 'set "command" to a program' });
+  }
+  const isPath = world.platform === 'win32' ? /[\\/]/.test(command) : command.includes('/');
+  return isPath ? absolutePath(command, folder, world) : command;
+}
+
+function buildRemote(spec: RemoteServer, { text, record }: Expander): () => Launch {
+  const url = text(spec.url);
+  const headers = record(spec.headers);
+  const oauth = spec.oauth === undefined ? undefined : deep(spec.oauth, text);
+  return () => {
+    // The URL is quoted as written: with its placeholders filled in it may hold a secret.
+    if (!URL.canParse(url)) {
+      const hint = 'write a complete URL, such as https://example.com/mcp';
+      throw new McpxError('config', `the URL of server "${spec.name}" is not valid: "${spec.url}"`, { hint });
+    }
+    return { type: spec.type, url, headers, ...(isRecord(oauth) ? { oauth } : {}) };
+  };
+}
+
+function deep(value: unknown, text: (written: string) => string): unknown {
+  if (typeof value === 'string') return text(value);
+  if (Array.isArray(value)) return value.map((item) => deep(item, text));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, deep(item, text)]));
 }

@@ -1,0 +1,134 @@
+/** Placeholders filled from the real surroundings, with everything that is missing collected on the way. */
+import { readFileSync } from 'node:fs';
+import { McpxError } from '../errors.ts';
+import { readIfPresent } from '../files.ts';
+import { parseEnvText } from './child-env.ts';
+import { listText } from './json.ts';
+import { expand, type Gap, type Values } from './placeholders.ts';
+import { secretsFile } from './store.ts';
+import { absolutePath, lookup, pathsOf, type World } from './world.ts';
+
+export interface Expander {
+  world: World;
+  /** The folder of the file that defines the entry. */
+  folder: string;
+  text(text: string): string;
+  record<T extends string | null>(texts: Record<string, T>): Record<string, T | string>;
+  /** Placeholders without a value so far. */
+  gaps: Gap[];
+}
+
+export interface ExpanderOptions {
+  folder: string;
+  workspace: string;
+  world: World;
+}
+
+export function createExpander({ folder, workspace, world }: ExpanderOptions): Expander {
+  const values = valuesFor(folder, workspace, world);
+  const gaps: Gap[] = [];
+  const text = (written: string): string => {
+    const expanded = expand(written, values);
+    gaps.push(...expanded.gaps);
+    return expanded.text;
+  };
+  return {
+    world,
+    folder,
+    text,
+    record: (texts) =>
+      Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, value === null ? value : text(value)])),
+    gaps,
+  };
+}
+
+/** A text outside of any server, such as a token or the path of the log file. */
+export function expandText(
+  written: string,
+  { subject, folder, world }: { subject: string; folder: string; world: World },
+): string {
+  const expander = createExpander({ folder, workspace: world.cwd, world });
+  const text = expander.text(written);
+  if (expander.gaps.length > 0) throw gapError(subject, expander);
+  return text;
+}
+
+function valuesFor(folder: string, workspace: string, world: World): Values {
+  const paths = pathsOf(world);
+  const file = (path: string): string | undefined => {
+    try {
+      return readFileSync(absolutePath(path, folder, world), 'utf8')
+        .replace(/^\uFEFF/, '')
+        .replace(/\r?\n$/, '');
+    } catch {
+      return undefined; // becomes a gap, and that one is reported by name
+    }
+  };
+  return {
+    variable: (name) => lookup(name, world),
+    input: (id) => inputOf(id, world),
+    file,
+    named: new Map([
+      ['workspaceFolder', workspace],
+      ['workspaceFolderBasename', paths.basename(workspace)],
+      ['userHome', world.home],
+      ['pathSeparator', paths.sep],
+      ['/', paths.sep],
+      ['cwd', world.cwd],
+      ['configDir', folder],
+    ]),
+  };
+}
+
+/** `${input:id}`: from the environment, then from the secrets file; nobody is ever asked. */
+function inputOf(id: string, world: World): string | undefined {
+  const variable = inputVariable(id);
+  const given = lookup(variable, world);
+  if (given !== undefined) return given;
+  const secrets = new Map(parseEnvText(readIfPresent(secretsFile(world)) ?? ''));
+  return secrets.get(variable) ?? secrets.get(id);
+}
+
+/** The variable that answers `${input:id}`. */
+export function inputVariable(id: string): string {
+  return `MCPX_INPUT_${id.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
+}
+
+/** The variables to set, each once. */
+export function variablesOf(gaps: Gap[]): string[] {
+  const names = gaps.flatMap(({ kind, name }) => {
+    if (kind === 'variable') return [name];
+    return kind === 'input' ? [inputVariable(name)] : [];
+  });
+  return [...new Set(names)];
+}
+
+/** Names everything that is missing, so that one look is enough. */
+export function gapError(subject: string, { gaps, world }: Pick<Expander, 'gaps' | 'world'>): McpxError {
+  const variables = variablesOf(gaps);
+  const named = (kind: Gap['kind']): string[] => [
+    ...new Set(gaps.filter((gap) => gap.kind === kind).map(({ name }) => JSON.stringify(name))),
+  ];
+  const [files, unsupported] = [named('file'), named('unsupported')];
+  const parts = [
+    variables.length === 0
+      ? ''
+      : `needs ${listText(variables, 'and')}, which ${variables.length === 1 ? 'is' : 'are'} not set`,
+    files.length === 0 ? '' : `needs the file ${listText(files, 'and')}, which cannot be read`,
+    unsupported.length === 0 ? '' : `uses ${listText(unsupported, 'and')}, which mcpx does not expand`,
+  ].filter((part) => part !== '');
+  return new McpxError('config', `${subject} ${parts.join(', and ')}`, {
+    hint: hintFor(variables, files.length > 0, world.platform),
+    data: { missing: variables },
+  });
+}
+
+function hintFor(variables: string[], files: boolean, platform: NodeJS.Platform): string {
+  if (variables.length === 0) {
+    return files
+      ? 'create the file, or correct its path in the config'
+      : 'use ${VAR} and set that variable, or write $${ for a literal ${';
+  }
+  if (platform === 'win32') return variables.map((name) => `set ${name}=…`).join(' && ');
+  return `export ${variables.map((name) => `${name}=…`).join(' ')}`;
+}

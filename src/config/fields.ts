@@ -1,0 +1,217 @@
+/** Every key of the config file: its type, its limits and a sentence about it. The JSON Schema and the reader both come from here. */
+import { BUILTINS, type Settings } from './config.ts';
+
+export type Fields = Readonly<Record<string, Field>>;
+
+interface Common {
+  doc?: string;
+  nullable?: true;
+}
+
+export type Field = Common &
+  (
+    | { kind: 'string' | 'boolean' }
+    /** Text; a number or true/false is taken as its text. */
+    | { kind: 'scalar' }
+    | { kind: 'integer'; min: number; max?: number }
+    /** Greater than zero. */
+    | { kind: 'number' }
+    /** In ms once read. */
+    | { kind: 'duration'; min: number }
+    /** In bytes once read. */
+    | { kind: 'size'; min: number }
+    | { kind: 'enum'; values: readonly string[] }
+    /** With `single`, one value stands for a list of one. */
+    | { kind: 'list'; of: Field; single?: true }
+    | { kind: 'map'; of: Field }
+    /** One of these words, or a list of text. */
+    | { kind: 'enum-or-list'; values: readonly string[] }
+    | { kind: 'group'; fields: Fields; required?: readonly string[]; name?: string }
+    /** Any object: its keys are somebody else's. */
+    | { kind: 'open' }
+    /** Servers and profiles: read by `normalize.ts`, described here for the JSON Schema. */
+    | { kind: 'servers' | 'profiles' }
+  );
+
+type Options = Common & { single?: true };
+
+const text = (doc: string, options: Options = {}): Field => ({ kind: 'string', doc, ...options });
+const flag = (doc: string): Field => ({ kind: 'boolean', doc });
+const whole = (doc: string, min = 0, max?: number): Field => ({ kind: 'integer', doc, min, ...(max ? { max } : {}) });
+const duration = (doc: string, min = 1): Field => ({ kind: 'duration', doc, min });
+const size = (doc: string, min = 1): Field => ({ kind: 'size', doc, min });
+const choice = (doc: string, ...values: string[]): Field => ({ kind: 'enum', doc, values });
+const texts = (doc: string, options: Options = {}): Field => ({
+  kind: 'list',
+  of: { kind: 'string' },
+  doc,
+  ...options,
+});
+const group = (doc: string, fields: Fields): Field => ({ kind: 'group', doc, fields });
+
+const filter = (things: string): Field => ({
+  ...group(`Which ${things} are offered.`, {
+    allow: texts(`Globs; only ${things} that match one of them are offered. Absent: all.`),
+    deny: texts(`Globs; ${things} that match one of them are never offered. Deny wins over allow.`),
+  }),
+});
+
+const FILTERS = { tools: filter('tools'), resources: filter('resources'), prompts: filter('prompts') };
+
+/** An HTTP token. */
+export const TOKEN: Field = {
+  kind: 'group',
+  required: ['name', 'token'],
+  fields: {
+    name: text('Shown in the audit log instead of the token.'),
+    token: text('The secret itself; write it as "${VAR}" and set that variable.'),
+    profiles: texts('Profiles that this token may use. Absent: all.'),
+    ...FILTERS,
+    admin: flag('Whether it may change servers at run time (default false).'),
+  },
+};
+
+/** One entry of `mcpServers`. Defaults are those of `SERVER_DEFAULTS`. */
+export const SERVER = {
+  type: choice(
+    'How to reach it. Without it: a command is "stdio", a URL is "http", then "sse".',
+    ...[...['stdio', 'http', 'sse', 'ws', 'auto', 'module', 'builtin']],
+  ),
+  command: text('The program to start; a path with a slash is relative to this file. No shell is involved.'),
+  args: { kind: 'list', of: { kind: 'scalar' }, doc: 'Its arguments, one by one.' },
+  env: {
+    kind: 'map',
+    of: { kind: 'scalar', nullable: true },
+    doc: 'Variables for it; null removes one that it would inherit.',
+  },
+  envFile: texts('Files of NAME=value lines, relative to this file; a later one wins, "env" wins over all.', {
+    single: true,
+  }),
+  cwd: text('Its working directory, relative to this file.'),
+  framing: choice('How messages are separated on its pipes.', 'newline', 'content-length'),
+  url: text('Where it listens.'),
+  headers: { kind: 'map', of: { kind: 'scalar' }, doc: 'HTTP headers sent with every request.' },
+  oauth: { kind: 'open', doc: 'OAuth client: clientId (null registers one), clientSecret, scopes.' },
+  module: text('A JavaScript file that exports tools, relative to this file.'),
+  builtin: choice('A toolbox inside mcpx (default: the one with the name of the server).', ...BUILTINS),
+  disabled: flag('Whether it is switched off (default false).'),
+  description: text('Shown instead of its own instructions.'),
+  timeout: duration('One call; a number is milliseconds.'),
+  startupTimeout: duration('Start, handshake and first list; a number is milliseconds.'),
+  share: choice('Who shares one connection: every client, one session, one call.', 'all', 'session', 'call'),
+  concurrency: whole('Calls in flight at once.', 1),
+  reconnect: group('After it was lost.', {
+    interval: duration('The first delay; it doubles from there.'),
+    maxRetries: whole('Tries before it rests until the next call.'),
+  }),
+  ...FILTERS,
+} as const satisfies Fields;
+
+export type ServerField = keyof typeof SERVER;
+
+/** One entry of `profiles`. */
+export const PROFILE = {
+  enabled: flag('Whether it can be used (default true).'),
+  servers: texts('Names from the top-level "mcpServers"; "*" means all of them.'),
+  mcpServers: { kind: 'servers', doc: 'Servers that belong to this profile and to no other.' },
+  front: choice('What clients see in this profile.', 'compact', 'aggregate'),
+  ...FILTERS,
+} as const satisfies Fields;
+
+/** Everything but servers and profiles. Defaults are those of `DEFAULTS`. */
+export const SETTINGS = {
+  http: group('The HTTP listener.', {
+    host: text('The address to listen on; one that is not loopback needs a token.'),
+    port: { kind: 'integer', min: 0, max: 65535, doc: 'The port; 0 picks a free one.' },
+    auth: group('Who may use it.', {
+      tokens: { kind: 'list', of: TOKEN, doc: 'Bearer tokens. None: anybody on loopback.' },
+    }),
+    cors: group('Web pages that may use it.', { origins: texts('Such as "https://app.example".') }),
+    hosts: texts('Further names that a Host header may carry.'),
+    trustProxy: flag('Believe X-Forwarded-* headers.'),
+    maxBody: size('The largest request body.'),
+    rate: { kind: 'number', nullable: true, doc: 'Calls per second and token; null = no limit.' },
+    admin: group('Changes at run time.', { commands: flag('Allow servers that start programs, and not only URLs.') }),
+    maxSessions: whole('Sessions at once; the idlest goes first.', 1),
+    sessionsPerToken: whole('Sessions at once per token.', 1),
+    sessionIdle: duration('After this time without a request a session ends.'),
+    legacySse: flag('Offer the old transport at /sse.'),
+    statusPage: flag('Offer the status page at /.'),
+    metrics: flag('Offer Prometheus text at /metrics.'),
+  }),
+  front: group('What clients see.', {
+    kind: choice('Two tools, or every tool under its exposed name.', 'compact', 'aggregate'),
+    dialect: choice('Names of the two tools: inspect and exec, or describe and call.', 'inspect', 'describe'),
+    menuBudget: whole('Characters for the list of tools in the description of "inspect".'),
+    execSplit: flag('Offer "exec_read" too, which runs read-only tools only.'),
+    structured: choice('When results carry structuredContent.', 'always', 'never', 'auto'),
+  }),
+  naming: group('Exposed names.', {
+    style: choice('The server in front always, only on a clash, or never.', 'prefix', 'collision', 'plain'),
+    separator: choice('Between the server and the name; some clients refuse "." and "::".', '__', '-', '_', '.', '::'),
+    maxLength: whole('Longer names are shortened, with a hash.', 16),
+    onConflict: choice(
+      'With style "plain": who gets a name that two servers have.',
+      'first-wins',
+      'last-wins',
+      'error',
+    ),
+    resources: choice('Give resource URIs the server as well, or leave them.', 'wrap', 'keep'),
+  }),
+  compression: group('How definitions and results are written.', {
+    schema: choice('Tool definitions as TypeScript or as JSON Schema.', 'typescript', 'json'),
+    toon: choice('Results as TOON where that is shorter, or never.', 'auto', 'off'),
+    toonMinSize: whole('Rows or keys below which TOON is not tried.'),
+    maxDescription: whole('Characters of a description in a list.'),
+    maxInstructions: whole("Characters of a server's instructions in a list."),
+  }),
+  connect: group('When servers run.', {
+    mode: choice('Start a server at its first call, or all at once.', 'lazy', 'eager'),
+    concurrency: whole('Servers that start at the same time.', 1),
+    firstListWait: duration('How long a first list waits for servers that were never listed.', 0),
+    idleStop: duration('An unused server stops after this time.'),
+    inheritEnv: {
+      kind: 'enum-or-list',
+      values: ['safe', 'all', 'none'],
+      doc: 'Variables that started programs inherit: a minimal set, all, none, or a list of names ("AWS_*" works).',
+    },
+  }),
+  health: group('Checks of connected servers.', {
+    enabled: flag('Whether to check.'),
+    interval: duration('Between two checks.'),
+    failures: whole('Failures in a row before a server counts as down.', 1),
+  }),
+  limits: group('Bounds.', {
+    resultChars: whole('Characters of a result; the rest is kept and read with "inspect".', 1),
+    resultStore: size('Memory for such rests.', 0),
+    concurrentCalls: whole('Calls in flight at once, over all servers.', 1),
+    messageBytes: size('The largest single message, either way.', 1024),
+  }),
+  policy: group('Rules for every profile.', {
+    confirm: choice('Ask the user before destructive tools run.', 'off', 'destructive'),
+    deny: texts('Globs over "server.tool" that nobody may use.'),
+  }),
+  lock: choice('What to do when a tool changed its definition.', 'off', 'warn', 'session', 'enforce'),
+  log: group('What mcpx says on stderr.', {
+    level: choice('The least important lines to write.', 'silent', 'error', 'warn', 'info', 'debug'),
+    format: choice('For people or for machines.', 'text', 'json'),
+    file: text('Lines are appended here too, relative to this file.', { nullable: true }),
+  }),
+  audit: group('Who called what.', {
+    file: text('JSON lines are appended here, relative to this file; null = no audit.', { nullable: true }),
+    values: flag('Write argument values too; they may be secret.'),
+  }),
+  stats: flag('Count calls and saved tokens.'),
+  watch: flag('Reload when this file changes.'),
+  offline: flag('Contact nothing but loopback.'),
+} as const satisfies Record<keyof Settings, Field>;
+
+/** The whole file. */
+export const DOCUMENT = {
+  mcpServers: { kind: 'servers', doc: 'The MCP servers, by name.' },
+  profiles: {
+    kind: 'profiles',
+    doc: 'Named sets of servers with their own rules. Absent: one, "default", with all servers.',
+  },
+  ...SETTINGS,
+} as const satisfies Fields;

@@ -1,0 +1,107 @@
+/** The loop guard: an entry that would start mcpx itself, or whose URL is mcpx's own, is skipped with a warning. */
+import { accessSync, constants, realpathSync } from 'node:fs';
+import type { Profile, ServerSpec, Settings, StdioServer } from './config.ts';
+import type { Findings } from './findings.ts';
+import { lookup, pathsOf, type World } from './world.ts';
+
+/** Who we are. */
+export interface Self {
+  /** The running executable: mcpx, or node. */
+  execPath: string;
+  /** The script, when node runs one. */
+  script?: string;
+  /** Addresses that this process serves. */
+  urls?: readonly string[];
+  /** Whether this process serves at the `http` address of the config. */
+  http?: boolean;
+}
+
+export interface GuardContext {
+  self: Self;
+  http: Pick<Settings['http'], 'host' | 'port'>;
+  findings: Findings;
+  world: World;
+}
+
+export function withoutLoops(profiles: readonly Profile[], context: GuardContext): Profile[] {
+  const urls = [...(context.self.urls ?? []), ...(context.self.http === true ? [ownUrl(context.http)] : [])];
+  const loops = new Map<ServerSpec, boolean>();
+  const isLoop = (spec: ServerSpec): boolean => {
+    const known = loops.get(spec);
+    if (known !== undefined) return known;
+    const loop =
+      spec.type === 'stdio' ? startsUs(spec, context) : 'url' in spec && urls.some((url) => sameHost(url, spec.url));
+    loops.set(spec, loop);
+    if (loop) {
+      const message = `server "${spec.name}" is skipped: it is mcpx itself, and would never end`;
+      context.findings.warn({ message, place: spec.place, part: 'key', hint: `mcpx remove ${spec.name}` });
+    }
+    return loop;
+  };
+  return profiles.map((profile) => ({ ...profile, servers: profile.servers.filter((spec) => !isLoop(spec)) }));
+}
+
+function ownUrl({ host, port }: GuardContext['http']): string {
+  return `http://${host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]` : host}:${port}`;
+}
+
+function startsUs({ command, args, place }: StdioServer, { self, world }: GuardContext): boolean {
+  const paths = pathsOf(world);
+  const folder = place.file === '' ? world.cwd : paths.dirname(place.file);
+  const program =
+    command.includes('/') || command.includes(paths.sep)
+      ? paths.resolve(folder, command)
+      : onPath(command, self, world);
+  if (program === undefined || real(program) !== real(self.execPath)) return false;
+  // Node runs many things: it is us only with our own script.
+  if (self.script === undefined) return true;
+  const script = self.script;
+  return args.some((arg) => real(paths.resolve(world.cwd, arg)) === real(script));
+}
+
+/** A bare name is looked up only when it could be ours, so that loading touches few files. */
+function onPath(command: string, self: Self, world: World): string | undefined {
+  const paths = pathsOf(world);
+  const bare = (name: string): string =>
+    paths
+      .basename(name)
+      .replace(/\.(?:exe|cmd|bat)$/i, '')
+      .toLowerCase();
+  if (bare(command) !== bare(self.execPath) && bare(command) !== 'mcpx') return undefined;
+  const endings = world.platform === 'win32' ? ['', ...(lookup('PATHEXT', world) ?? '.EXE;.CMD').split(';')] : [''];
+  const folders = (lookup('PATH', world) ?? '').split(paths.delimiter).filter((folder) => folder !== '');
+  const candidates = folders.flatMap((folder) => endings.map((ending) => paths.join(folder, `${command}${ending}`)));
+  return candidates.find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+/** The same host and port; every name of loopback is one host, and `0.0.0.0` is all of them. */
+function sameHost(a: string, b: string): boolean {
+  if (!URL.canParse(a) || !URL.canParse(b)) return false;
+  const [first, second] = [new URL(a), new URL(b)];
+  return portOf(first) === portOf(second) && hostOf(first) === hostOf(second);
+}
+
+function portOf({ port, protocol }: URL): string {
+  return port === '' ? (protocol === 'https:' || protocol === 'wss:' ? '443' : '80') : port;
+}
+
+function hostOf({ hostname }: URL): string {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\]|\[::\]|0\.0\.0\.0)$/.test(hostname) ? 'loopback' : hostname;
+}

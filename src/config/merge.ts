@@ -1,0 +1,91 @@
+/** Several files become one: a later file replaces whole servers and profiles, and single settings. */
+import { DEFAULTS, type Profile, type ServerSpec, type Settings } from './config.ts';
+import type { Findings } from './findings.ts';
+import { isRecord, type JsonRecord, own } from './json.ts';
+import { nameKey } from './names.ts';
+import { didYouMean } from './nearest.ts';
+import type { Draft } from './normalize.ts';
+import { buildProfile, type ProfileDraft } from './profiles.ts';
+import type { Entry } from './server.ts';
+
+export interface Merged {
+  settings: Settings;
+  profiles: Profile[];
+}
+
+export function mergeDrafts(drafts: readonly Draft[], findings: Findings): Merged {
+  const patches: unknown[] = [...drafts.map(({ defaults }) => defaults), ...drafts.map(({ settings }) => settings)];
+  const settings = patches.reduce<unknown>(overlay, structuredClone(DEFAULTS)) as Settings;
+  const shared = layer(
+    drafts.map(({ entries }) => entries),
+    findings,
+  );
+  const written = new Map(drafts.flatMap(({ profiles }) => [...profiles]));
+  const profiles = [...written.values()].map(({ draft, entries }) => {
+    return buildProfile(draft, shared, layer([entries], findings), findings);
+  });
+  if (profiles.length === 0) profiles.push(buildProfile(EVERYTHING, shared, new Map(), findings));
+  else tellUnused(shared, profiles, findings);
+  tellUnknownProfiles(settings, profiles, findings);
+  return { settings, profiles };
+}
+
+const EVERYTHING: ProfileDraft = {
+  name: 'default',
+  place: { file: '', path: [] },
+  enabled: true,
+  servers: ['*'],
+  mcpServers: undefined,
+  tools: {},
+  resources: {},
+  prompts: {},
+};
+
+/** Objects merge key by key; everything else, lists included, is replaced. */
+export function overlay(base: unknown, patch: unknown): unknown {
+  if (!isRecord(base) || !isRecord(patch)) return patch;
+  const result: JsonRecord = { ...base };
+  for (const [key, value] of Object.entries(patch)) result[key] = overlay(own(base, key), value);
+  return result;
+}
+
+/** A server keeps the place in the order at which it was first named. */
+function layer(files: readonly Map<string, Entry>[], findings: Findings): Map<string, ServerSpec> {
+  const servers = new Map<string, ServerSpec>();
+  for (const [key, entry] of files.flatMap((file) => [...file])) {
+    if (entry.kind === 'server') servers.set(key, entry.spec);
+    else switchOff(servers, key, entry, findings);
+  }
+  return servers;
+}
+
+function switchOff(
+  servers: Map<string, ServerSpec>,
+  key: string,
+  { name, place }: Extract<Entry, { kind: 'off' }>,
+  findings: Findings,
+): void {
+  const lower = servers.get(key);
+  if (lower !== undefined) servers.set(key, { ...lower, disabled: true });
+  else
+    findings.warn({ message: `server "${name}" is switched off, but no earlier file defines it`, place, part: 'key' });
+}
+
+function tellUnused(shared: ReadonlyMap<string, ServerSpec>, profiles: Profile[], findings: Findings): void {
+  for (const spec of shared.values()) {
+    if (profiles.some(({ servers }) => servers.includes(spec))) continue;
+    const message = `server "${spec.name}" is in no profile, so nobody can use it`;
+    findings.warn({ message, place: spec.place, part: 'key', hint: 'add it to the "servers" of a profile' });
+  }
+}
+
+function tellUnknownProfiles(settings: Settings, profiles: Profile[], findings: Findings): void {
+  const names = profiles.map(({ name }) => name);
+  for (const token of settings.http.auth.tokens) {
+    for (const name of (token.profiles ?? []).filter((profile) => !names.includes(profile))) {
+      const message = `token "${token.name}" names the profile "${name}", which does not exist`;
+      const hint = didYouMean(nameKey(name), names);
+      findings.warn({ message, ...(token.place === undefined ? {} : { place: token.place }), hint });
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/** The fields of one server entry, gathered under our own names; two names that disagree are an error. */
+import { aliasNames, IGNORED, NOT_CARRIED, type Part, partsOf, type Slot, slotOf } from './aliases.ts';
+import type { Place } from './config.ts';
+import { type Field, SERVER } from './fields.ts';
+import type { Findings } from './findings.ts';
+import { isNote, isRecord, type JsonRecord, listText, quoted, sameJson } from './json.ts';
+import { didYouMean, nearest } from './nearest.ts';
+import { readField } from './read.ts';
+
+/** What a program means by fields that everybody has. */
+export interface Dialect {
+  /** Bare timeouts are seconds. */
+  seconds?: true;
+  /** Types that only that program can run; such entries are skipped. */
+  foreign?: readonly string[];
+}
+
+/** A named entry as it stands in a file. */
+export interface Written<T = unknown> {
+  name: string;
+  value: T;
+  place: Place;
+}
+
+export interface Parts {
+  /** Our names of the fields that are there. */
+  slots(): string[];
+  part(slot: Slot | 'leading'): Part | undefined;
+  /** The value as its field wants it; undefined when absent or wrong. The caller knows the field's type. */
+  read<T>(slot: Slot | 'leading'): T | undefined;
+  /** What was probably meant to be one of these fields. */
+  mistyped(fields: readonly string[]): string | undefined;
+}
+
+const FIELDS = new Map<string, Field>([
+  ...Object.entries(SERVER),
+  ...nested('tools'),
+  ...nested('reconnect'),
+  ['enabled', { kind: 'boolean' }],
+  ['leading', { kind: 'list', of: { kind: 'scalar' } }],
+]);
+
+function nested(key: 'tools' | 'reconnect'): [string, Field][] {
+  const field: Field = SERVER[key];
+  return field.kind === 'group' ? Object.entries(field.fields).map(([name, inner]) => [`${key}.${name}`, inner]) : [];
+}
+
+export function gatherParts(server: Written<JsonRecord>, dialect: Dialect, findings: Findings): Parts {
+  const all = partsOf(server.value, server.place);
+  const unknown = all.filter(({ key }) => !FIELDS.has(slotOf(key)));
+  for (const part of unknown) tellUnknown(part, server.name, findings);
+  const bySlot = new Map<string, Part[]>();
+  for (const part of all) {
+    if (unknown.includes(part)) continue;
+    const slot = slotOf(part.key);
+    bySlot.set(slot, [...(bySlot.get(slot) ?? []), part]);
+  }
+  const merged = new Map([...bySlot].map(([slot, parts]) => [slot, merge(slot, parts, findings)]));
+  const timeout = merged.get('timeout');
+  if (dialect.seconds === true && timeout !== undefined) merged.set('timeout', { ...timeout, seconds: true });
+  return {
+    slots: () => [...merged.keys()],
+    part: (slot) => merged.get(slot),
+    read: <T>(slot: Slot | 'leading') => {
+      const part = merged.get(slot);
+      const field = FIELDS.get(slot);
+      if (part === undefined || field === undefined) return undefined;
+      return readField(field, inMilliseconds(part), part.place, findings) as T | undefined;
+    },
+    mistyped: (fields) => {
+      const found = unknown
+        .map(({ key }) => [key, nearest(key, fields)] as const)
+        .find(([, field]) => field !== undefined);
+      return found === undefined ? undefined : `did you mean "${found[1]}" instead of "${found[0]}"?`;
+    },
+  };
+}
+
+function inMilliseconds({ value, seconds }: Part): unknown {
+  return seconds === true && typeof value === 'number' ? value * 1000 : value;
+}
+
+function merge(slot: string, parts: Part[], findings: Findings): Part {
+  const [first, ...others] = parts.toSorted((a, b) => Number(a.weak ?? false) - Number(b.weak ?? false));
+  // The caller groups existing parts, so that there is a first one.
+  let result = first as Part;
+  for (const other of others) {
+    const both = slot === 'env' || slot === 'headers' ? union(result, other, slot) : undefined;
+    if (both !== undefined) result = both;
+    else if (!sameJson(inMilliseconds(result), inMilliseconds(other))) disagree(result, other, findings);
+  }
+  return result;
+}
+
+/** Variables and headers from several fields together; undefined when two of them contradict. */
+function union(first: Part, second: Part, slot: string): Part | undefined {
+  if (!isRecord(first.value) || !isRecord(second.value)) return undefined;
+  const spelled = (name: string): string => (slot === 'headers' ? name.toLowerCase() : name);
+  const taken = new Map(Object.entries(first.value).map(([name, value]) => [spelled(name), value]));
+  const added = Object.entries(second.value).filter(([name]) => !taken.has(spelled(name)));
+  const clash = Object.entries(second.value).some(([name, value]) => {
+    return taken.has(spelled(name)) && !sameJson(taken.get(spelled(name)), value);
+  });
+  if (clash && second.weak !== true) return undefined;
+  return { ...first, value: { ...first.value, ...Object.fromEntries(added) } };
+}
+
+function disagree(first: Part, second: Part, findings: Findings): void {
+  const names = listText(quoted([first, second].map(({ place }) => String(place.path.at(-1)))), 'and');
+  findings.error({ message: `${names} disagree`, place: second.place, part: 'key', hint: 'keep one of them' });
+}
+
+function tellUnknown({ key, value, place }: Part, server: string, findings: Findings): void {
+  if (isNote(key) || IGNORED.has(key)) return;
+  const reason = NOT_CARRIED.get(key);
+  if (reason === undefined) {
+    const hint = didYouMean(key, [...Object.keys(SERVER), 'enabled', ...aliasNames()]);
+    findings.unknown({ message: `unknown key ${JSON.stringify(key)} in server "${server}"`, place, part: 'key', hint });
+    return;
+  }
+  const empty = value === false || value === null || (Array.isArray(value) && value.length === 0);
+  if (!empty)
+    findings.warn({ message: `"${key}" of server "${server}" is not carried over: ${reason}`, place, part: 'key' });
+}

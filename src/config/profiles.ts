@@ -1,0 +1,121 @@
+/** Profiles as files write them, and as they are once the servers of all files are known. */
+import type { Filter, FrontKind, Place, Profile, ServerSpec } from './config.ts';
+import { PROFILE } from './fields.ts';
+import type { Findings } from './findings.ts';
+import { inside, isRecord, type JsonRecord, kindOf, own } from './json.ts';
+import { nameKey } from './names.ts';
+import { didYouMean } from './nearest.ts';
+import { readFields, warnUnknown } from './read.ts';
+
+/** A profile before its server names are looked up. */
+export interface ProfileDraft {
+  name: string;
+  place: Place;
+  enabled: boolean;
+  /** Names of top-level servers, or `*`; undefined = those of the other field, else all. */
+  servers: string[] | undefined;
+  /** Its own servers as written, for the reader of servers. */
+  mcpServers: unknown;
+  front?: FrontKind;
+  tools: Filter;
+  resources: Filter;
+  prompts: Filter;
+}
+
+/** Parts of URLs that mean something else. */
+const RESERVED = ['servers', 'status', 'reload', 'events', 'openapi.json'];
+const UNFIT = /[\s/\\?#%]|^\.{1,2}$|^$/;
+
+/** A map of profiles, by name. */
+export function readProfiles(value: unknown, at: Place, findings: Findings): ProfileDraft[] {
+  if (value === undefined) return [];
+  if (!isRecord(value)) {
+    findings.error({
+      message: `"${at.path.join('.')}" must be an object of profiles, not ${kindOf(value)}`,
+      place: at,
+    });
+    return [];
+  }
+  return Object.entries(value).flatMap(
+    ([name, profile]) => readProfile(name, profile, inside(at, name), findings) ?? [],
+  );
+}
+
+function readProfile(name: string, value: unknown, place: Place, findings: Findings): ProfileDraft | undefined {
+  if (!checkName(name, place, findings)) return undefined;
+  if (!isRecord(value)) {
+    const hint = 'write {"servers": ["*"]}';
+    findings.error({ message: `profile "${name}" must be an object, not ${kindOf(value)}`, place, hint });
+    return undefined;
+  }
+  warnUnknown(value, Object.keys(PROFILE), place, findings);
+  const read = readFields(PROFILE, value, place, findings);
+  return { name, place, ...complete(read) };
+}
+
+function complete(read: JsonRecord): Omit<ProfileDraft, 'name' | 'place'> {
+  const { enabled, servers, mcpServers, front, tools, resources, prompts } = read as Partial<ProfileDraft>;
+  return {
+    enabled: enabled ?? true,
+    servers: own(read, 'servers') === undefined ? undefined : servers,
+    mcpServers,
+    ...(front === undefined ? {} : { front }),
+    tools: tools ?? {},
+    resources: resources ?? {},
+    prompts: prompts ?? {},
+  };
+}
+
+function checkName(name: string, place: Place, findings: Findings): boolean {
+  if (RESERVED.includes(name)) {
+    const message = `a profile cannot be called "${name}": that is a part of mcpx's own URLs`;
+    findings.error({ message, place, part: 'key', hint: `call it "my-${name.replace(/\W.*/, '')}"` });
+    return false;
+  }
+  if (!UNFIT.test(name)) return true;
+  const message = `a profile cannot be called ${JSON.stringify(name)}: its name is a part of URLs`;
+  findings.error({ message, place, part: 'key', hint: 'use letters, digits, "_" and "-"' });
+  return false;
+}
+
+/** The profile with its servers: chosen top-level ones in their order, then its own; its own win over namesakes. */
+export function buildProfile(
+  draft: ProfileDraft,
+  shared: ReadonlyMap<string, ServerSpec>,
+  ownServers: ReadonlyMap<string, ServerSpec>,
+  findings: Findings,
+): Profile {
+  const { name, enabled, front, tools, resources, prompts } = draft;
+  const chosen = chooseServers(draft, shared, findings);
+  const servers = [...shared].filter(([key]) => chosen.has(key) && !ownServers.has(key)).map(([, spec]) => spec);
+  return {
+    name,
+    enabled,
+    servers: [...servers, ...ownServers.values()],
+    ...(front === undefined ? {} : { front }),
+    tools,
+    resources,
+    prompts,
+  };
+}
+
+/** Neither `servers` nor `mcpServers` means all of the top-level ones. */
+function chooseServers(draft: ProfileDraft, shared: ReadonlyMap<string, ServerSpec>, findings: Findings): Set<string> {
+  const names = draft.servers ?? (draft.mcpServers === undefined ? ['*'] : []);
+  const chosen = new Set<string>();
+  for (const [index, name] of names.entries()) {
+    const spec = [...shared.values()].find((server) => nameKey(server.name) === nameKey(name) || server.title === name);
+    if (name === '*') for (const key of shared.keys()) chosen.add(key);
+    else if (spec !== undefined) chosen.add(nameKey(spec.name));
+    else {
+      const hint =
+        didYouMean(
+          name,
+          [...shared.values()].map((server) => server.name),
+        ) ?? 'mcpx list';
+      const message = `profile "${draft.name}" names the server "${name}", which is not in "mcpServers"`;
+      findings.error({ message, place: inside(draft.place, 'servers', index), hint });
+    }
+  }
+  return chosen;
+}

@@ -1,0 +1,92 @@
+/** A `Config` as the canonical file that would say the same, for `config show`; secrets that stand in it are starred out. */
+import { type Config, type Filter, type Profile, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
+import { type Field, SERVER, SETTINGS } from './fields.ts';
+import { isRecord, type JsonRecord, own, sameJson } from './json.ts';
+import { maskArgs, maskValue } from './redact.ts';
+import { formatDuration, formatSize } from './units.ts';
+
+export function describeConfig(config: Pick<Config, 'settings' | 'profiles'>): JsonRecord {
+  const shared = new Set(config.profiles.flatMap(({ servers }) => servers.filter((spec) => !belongsToProfile(spec))));
+  const settings = Object.entries(SETTINGS).map(([key, field]) => [
+    key,
+    written(field, own({ ...config.settings }, key)),
+  ]);
+  return {
+    mcpServers: byName([...shared]),
+    profiles: Object.fromEntries(config.profiles.map((profile) => [profile.name, describeProfile(profile)])),
+    ...Object.fromEntries(settings),
+  };
+}
+
+/** `["profiles", "work", "mcpServers", "jira"]`, or the same in the older shape. */
+function belongsToProfile({ place }: ServerSpec): boolean {
+  return place.path.length === 4 && place.path[2] === 'mcpServers';
+}
+
+function byName(servers: ServerSpec[]): JsonRecord {
+  return Object.fromEntries(servers.map((spec) => [spec.title ?? spec.name, describeServer(spec)]));
+}
+
+function describeProfile({ enabled, servers, front, ...filters }: Profile): JsonRecord {
+  const own = servers.filter(belongsToProfile);
+  const shared = servers.filter((spec) => !belongsToProfile(spec));
+  return {
+    ...(enabled ? {} : { enabled }),
+    servers: shared.map(({ name }) => name),
+    ...(own.length === 0 ? {} : { mcpServers: byName(own) }),
+    ...(front === undefined ? {} : { front }),
+    ...filtersOf(filters),
+  };
+}
+
+/** One entry of `mcpServers`, without what is the default anyway. */
+export function describeServer(spec: ServerSpec): JsonRecord {
+  const { name: _name, title: _title, place: _place, type, ...fields } = redactSpec(spec);
+  const entries = Object.entries(fields).filter(([key, value]) => !isDefault(key, value));
+  const shown = entries.map(([key, value]) => [key, written(SERVER[key as keyof typeof SERVER], value)]);
+  return { type, ...Object.fromEntries(shown) };
+}
+
+/** The server with the secrets in its values starred out; placeholders stay as they are written. */
+export function redactSpec<T extends ServerSpec>(spec: T): T {
+  if (spec.type === 'stdio') return { ...spec, args: maskArgs(spec.args), env: maskRecord(spec.env) };
+  if (!('url' in spec)) return spec;
+  const oauth = spec.oauth === undefined ? {} : { oauth: maskRecord(spec.oauth) };
+  return { ...spec, url: maskValue('', spec.url), headers: maskRecord(spec.headers), ...oauth };
+}
+
+function maskRecord<T>(values: Record<string, T>): Record<string, T> {
+  const masked = Object.entries(values).map(([name, value]) => {
+    return [name, typeof value === 'string' ? maskValue(name, value) : value];
+  });
+  return Object.fromEntries(masked);
+}
+
+function isDefault(key: string, value: unknown): boolean {
+  if (value === undefined || value === false || sameJson(value, own({ ...SERVER_DEFAULTS }, key))) return true;
+  if (key === 'framing') return value === 'newline';
+  return Array.isArray(value)
+    ? value.length === 0
+    : isRecord(value) && key !== 'oauth' && Object.keys(value).length === 0;
+}
+
+function filtersOf(profile: Pick<Profile, 'tools' | 'resources' | 'prompts'>): Record<string, Filter> {
+  const { tools, resources, prompts } = profile;
+  const filters = Object.entries({ tools, resources, prompts });
+  return Object.fromEntries(filters.filter(([, filter]) => Object.keys(filter).length > 0));
+}
+
+/** The inverse of reading: durations and sizes as one would write them, tokens starred out. */
+function written(field: Field, value: unknown): unknown {
+  if (typeof value === 'number' && field.kind === 'duration') return formatDuration(value);
+  if (typeof value === 'number' && field.kind === 'size') return formatSize(value);
+  if (Array.isArray(value) && field.kind === 'list') return value.map((item) => written(field.of, item));
+  if (!isRecord(value) || field.kind !== 'group') return value;
+  const known = Object.entries(value).filter(([key]) => Object.hasOwn(field.fields, key));
+  const shown = known.map(([key, item]) => {
+    const inner = field.fields[key];
+    if (key === 'token' && typeof item === 'string') return [key, maskValue(key, item)];
+    return [key, inner === undefined ? item : written(inner, item)];
+  });
+  return Object.fromEntries(shown);
+}

@@ -1,0 +1,169 @@
+/** One config file as text and tree: JSONC, any Unicode encoding that editors write, and where each value stands. */
+import { readFileSync } from 'node:fs';
+import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { McpxError } from '../errors.ts';
+import { codeOf } from '../files.ts';
+import { blockText, type Position, positionAt } from './excerpt.ts';
+import { type Path, sameJson } from './json.ts';
+
+export interface Source {
+  /** Absolute. */
+  file: string;
+  text: string;
+  root: Node;
+  value: unknown;
+  /** Keys written twice in one object with different values; the last one is in `value`. */
+  duplicates: Duplicate[];
+}
+
+export interface Duplicate {
+  path: Path;
+  first: Position;
+  second: Position;
+}
+
+/** Throws McpxError('config') for a file that is missing, unreadable or no JSON. */
+export function readSource(file: string): Source {
+  return parseSource(file, decode(readBytes(file)));
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === 'ENOENT') {
+      const hint = 'mcpx config path';
+      throw new McpxError('config', `config file "${file}" does not exist`, { hint, cause });
+    }
+    const reason = code === 'EISDIR' ? 'is a folder' : `cannot be read (${code ?? 'unknown reason'})`;
+    throw new McpxError('config', `config file "${file}" ${reason}`, { hint: 'name a file that you may read', cause });
+  }
+}
+
+/** Windows PowerShell writes UTF-16 with a byte order mark. */
+function decode(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le').slice(1);
+  return bytes.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+export function parseSource(file: string, text: string): Source {
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error !== undefined) throw syntaxError(file, text, error);
+  if (root === undefined) throw syntaxError(file, text, { error: 4, offset: text.length, length: 0 });
+  const source: Source = { file, text, root, value: undefined, duplicates: [] };
+  source.value = toValue(root, [], source);
+  return source;
+}
+
+/** Builds the value by defining properties, so that a `__proto__` key is a key, and notes what is written twice. */
+function toValue(node: Node, path: Path, source: Source): unknown {
+  if (node.type === 'array')
+    return (node.children ?? []).map((child, index) => toValue(child, [...path, index], source));
+  if (node.type !== 'object') return node.value;
+  const entries = new Map<string, { value: unknown; node: Node }>();
+  for (const property of node.children ?? []) {
+    const [keyNode, valueNode] = property.children ?? [];
+    if (keyNode === undefined || valueNode === undefined) continue;
+    const key = String(keyNode.value);
+    const value = toValue(valueNode, [...path, key], source);
+    const earlier = entries.get(key);
+    if (earlier !== undefined && !sameJson(earlier.value, value)) {
+      const [first, second] = [earlier.node, keyNode].map((at) => positionAt(source.text, at.offset, at.length));
+      if (first !== undefined && second !== undefined) source.duplicates.push({ path: [...path, key], first, second });
+    }
+    entries.set(key, { value, node: keyNode });
+  }
+  return Object.fromEntries([...entries].map(([key, { value }]) => [key, value]));
+}
+
+/** Where the value at a path stands, or its key; the nearest enclosing thing where the path does not exist. */
+export function positionOf(source: Source, path: Path, part: 'key' | 'value' = 'value'): Position {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node = findNodeAtLocation(source.root, path.slice(0, length));
+    if (node === undefined) continue;
+    const keyNode = node.parent?.type === 'property' ? node.parent.children?.[0] : undefined;
+    // A whole object is no place to point at: its key is.
+    const pointAtKey = part === 'key' || length < path.length || node.type === 'object' || node.type === 'array';
+    const target = pointAtKey && keyNode !== undefined ? keyNode : node;
+    return positionAt(source.text, target.offset, target.length);
+  }
+  return positionAt(source.text, source.root.offset, 1);
+}
+
+interface Trouble {
+  message: string;
+  hint: string;
+  /** Where to point, when the place at which the parser noticed is not the place of the mistake. */
+  offset?: number;
+}
+
+function syntaxError(file: string, text: string, error: ParseError): McpxError {
+  const found = text.slice(error.offset, error.offset + Math.max(1, error.length));
+  const trouble = describe(printParseErrorCode(error.error), found, text, error.offset);
+  const moved = trouble.offset !== undefined;
+  const position = positionAt(text, trouble.offset ?? error.offset, moved ? 1 : error.length);
+  const message = blockText({ message: trouble.message, file, text, position });
+  const { line, column } = position;
+  return new McpxError('config', message, { hint: trouble.hint, data: { file, line, column } });
+}
+
+function describe(code: string, found: string, text: string, offset: number): Trouble {
+  const before = endOfPrevious(text, offset);
+  if (before === 0 && found.trim() === '') {
+    return { message: 'the file is empty', hint: 'write {"mcpServers": {}} to begin with' };
+  }
+  switch (code) {
+    case 'CommaExpected':
+      if (/^[}\]]/.test(found)) return unclosed(found === '}' ? ']' : '}');
+      return { message: 'a comma is missing', hint: 'put a comma at the mark', offset: before };
+    case 'ColonExpected':
+      return { message: 'a colon is missing after the key', hint: 'write "key": value', offset: before };
+    case 'PropertyNameExpected':
+      return { message: 'a key in double quotes was expected', hint: 'write "key": value' };
+    case 'ValueExpected':
+      return {
+        message: 'a value was expected',
+        hint: 'write text in double quotes, a number, true, false, null, [] or {}',
+      };
+    case 'CloseBraceExpected':
+      return unclosed('}');
+    case 'CloseBracketExpected':
+      return unclosed(']');
+    case 'EndOfFileExpected':
+      return { message: 'there is more text after the end of the config', hint: 'remove it, or one "}" before it' };
+    case 'InvalidEscapeCharacter':
+    case 'InvalidUnicode':
+      return { message: 'a backslash inside text must be doubled', hint: 'write "C:\\\\folder" or "C:/folder"' };
+    case 'UnexpectedEndOfString':
+      return { message: 'the text is not closed', hint: 'end it with a double quote on the same line' };
+    case 'UnexpectedEndOfComment':
+      return { message: 'the comment is not closed', hint: 'end it with */' };
+    case 'InvalidCharacter':
+      return { message: 'a control character stands inside text', hint: 'write a tab as \\t and a line break as \\n' };
+    default:
+      return { message: `${JSON.stringify(found)} is not valid here`, hint: symbolHint(found) };
+  }
+}
+
+function unclosed(closer: string): Trouble {
+  return { message: `a "${closer}" is missing`, hint: `close what is open with "${closer}"` };
+}
+
+function symbolHint(found: string): string {
+  if (/^(true|false|null)$/i.test(found)) return `write ${found.toLowerCase()}`;
+  if (/^\.\d/.test(found)) return `write 0${found}`;
+  return 'keys and text need straight double quotes';
+}
+
+/** The end of the last thing before an offset, past blanks and comments. */
+function endOfPrevious(text: string, offset: number): number {
+  const blanked = text
+    .slice(0, offset)
+    .replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (part) =>
+      part.startsWith('/') ? ' '.repeat(part.length) : part,
+    );
+  return blanked.trimEnd().length;
+}

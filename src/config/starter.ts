@@ -1,0 +1,22 @@
+/** The config that a first run writes: empty, with examples to uncomment. */
+
+export const STARTER = `{
+  // The MCP servers that mcpx puts behind its two tools. Any client's "mcpServers" can be pasted here unchanged.
+  // After a change: mcpx config validate
+  "$schema": "./mcpx.schema.json",
+  "mcpServers": {
+    // "filesystem": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "\${userHome}/projects"] },
+    // "github": { "url": "https://example.com/mcp", "headers": { "Authorization": "Bearer \${GITHUB_TOKEN}" } },
+    // "time": { "type": "builtin" },
+  },
+
+  // Named sets of servers with their own rules; without this there is one, "default", with everything.
+  // "profiles": { "default": { "servers": ["*"] }, "readonly": { "servers": ["filesystem"], "tools": { "deny": ["write_*"] } } },
+
+  // Where "mcpx serve --http" listens.
+  // "http": { "host": "127.0.0.1", "port": 3095 },
+
+  // "compact" shows clients two tools, "aggregate" shows them every tool.
+  // "front": { "kind": "compact" },
+}
+`;

@@ -1,0 +1,196 @@
+/** Files that people own: written by temp + rename with the right mode, created once, changed under a lock. */
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  constants as fsConstants,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { McpxError } from './errors.ts';
+
+const PRIVATE_FOLDER = 0o700;
+const PRIVATE_FILE = 0o600;
+
+/** Creates a folder and its parents, readable by its owner only; one that exists keeps its mode. */
+export function ensureFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+}
+
+export interface WriteOptions {
+  /** For a new file (default 0600); an existing one keeps its own. */
+  mode?: number;
+}
+
+/** Replaces a file in one step: a reader sees the old text or the new one, never a part. A symbolic link stays a link. */
+export function writeFileAtomic(file: string, text: string, options: WriteOptions = {}): void {
+  const target = followLink(file);
+  const temp = writeTemp(target, text, modeOf(target) ?? options.mode ?? PRIVATE_FILE);
+  try {
+    renameWithRetry(temp, target);
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+}
+
+/** Creates a file that did not exist; false when another process was first, and then its text stands. */
+export function createFile(file: string, text: string, options: WriteOptions = {}): boolean {
+  const temp = writeTemp(file, text, options.mode ?? PRIVATE_FILE);
+  try {
+    publish(temp, file);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(temp, { force: true });
+  }
+}
+
+/** A hard link fails when the name is taken, and shows the whole text at once. Some file systems have none. */
+function publish(temp: string, file: string): void {
+  try {
+    linkSync(temp, file);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw error;
+    copyFileSync(temp, file, fsConstants.COPYFILE_EXCL);
+  }
+}
+
+export interface LockOptions {
+  /** ms to wait for another holder (default 10 s). */
+  wait?: number;
+  /** ms after which a lock counts as abandoned even if its process seems alive (default 2 min): an action must be shorter. */
+  abandoned?: number;
+}
+
+const LOCK_POLL = 25;
+
+/** Runs an action while holding `<file>.lock`, so that two processes never change one file at once. */
+export async function withLock<T>(file: string, action: () => T | Promise<T>, options: LockOptions = {}): Promise<T> {
+  const lock = `${file}.lock`;
+  const owner = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
+  const deadline = Date.now() + (options.wait ?? 10_000);
+  ensureFolder(dirname(lock));
+  while (!createFile(lock, owner)) {
+    if (removeAbandoned(lock, options.abandoned ?? 120_000)) continue;
+    if (Date.now() >= deadline) throw busy(file, lock);
+    await sleep(LOCK_POLL);
+  }
+  try {
+    return await action();
+  } finally {
+    // Somebody may have judged the lock abandoned and taken it: only our own is removed.
+    if (readIfPresent(lock) === owner) rmSync(lock, { force: true });
+  }
+}
+
+function busy(file: string, lock: string): McpxError {
+  return new McpxError('failed', `"${file}" is being changed by another process`, {
+    hint: `if no other mcpx is running, delete "${lock}"`,
+  });
+}
+
+/** Moves the lock aside first and looks again, so that a fresh lock that took its place is put back. */
+function removeAbandoned(lock: string, abandoned: number): boolean {
+  const seen = readIfPresent(lock);
+  if (seen === undefined) return true;
+  if (!isAbandoned(seen, lock, abandoned)) return false;
+  const aside = `${lock}.${randomUUID()}`;
+  try {
+    renameSync(lock, aside);
+    if (readIfPresent(aside) !== seen) publish(aside, lock);
+  } catch {
+    // Another process removed it, or holds a new one: the next turn of the loop sees which.
+  }
+  rmSync(aside, { force: true });
+  return true;
+}
+
+function isAbandoned(owner: string, lock: string, abandoned: number): boolean {
+  const modified = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (Date.now() - modified > abandoned) return true;
+  try {
+    const { pid, host } = JSON.parse(owner) as { pid: number; host: string };
+    return host === hostname() && !isAlive(pid);
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** The text of a file, or undefined where there is none. */
+export function readIfPresent(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The system's code of an error, such as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
+function followLink(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file; // does not exist yet
+  }
+}
+
+function modeOf(file: string): number | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : stats.mode & 0o777;
+}
+
+function writeTemp(file: string, text: string, mode: number): string {
+  const temp = join(dirname(file), `.${basename(file)}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
+  const handle = openSync(temp, 'wx', mode);
+  try {
+    writeFileSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  chmodSync(temp, mode); // the umask may have taken bits away
+  return temp;
+}
+
+/** On Windows a virus scanner or an editor may hold the target for a moment. */
+function renameWithRetry(from: string, to: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      renameSync(from, to);
+      return;
+    } catch (error) {
+      const busyFile = ['EPERM', 'EACCES', 'EBUSY'].includes(codeOf(error) ?? '');
+      if (process.platform !== 'win32' || !busyFile || attempt >= 10) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, attempt * 10);
+    }
+  }
+}
