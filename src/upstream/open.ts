@@ -8,8 +8,8 @@ type Opener<T extends Launch['type']> = (launch: LaunchOf<T>, options: Transport
 const TRANSPORTS = {
   stdio: async (launch, options) => (await import('./process.ts')).openProcess(launch, options),
   builtin: async (launch) => (await import('./builtin.ts')).openBuiltin(launch.builtin),
-  http: unsupported,
-  auto: unsupported,
+  http: async (launch, options) => (await import('./http.ts')).openHttp(launch, options),
+  auto: async (launch, options) => (await import('./http.ts')).openHttp(launch, options),
   sse: unsupported,
   ws: unsupported,
   module: unsupported,

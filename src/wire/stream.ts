@@ -20,7 +20,7 @@ export interface StreamChannelOptions {
    * while more than `maxBytes` wait: the far side gets every answer, and cannot ask for more than it takes.
    */
   overflow?: 'refuse' | 'keep-answers';
-  /** Called at the end of the input, where absent the channel closes: what is under way can then still be answered. May come twice. */
+  /** Called at the end of the input, where absent the channel closes: what is under way can then still be answered. */
   inputEnded?: () => void;
   /** Whether what is no JSON-RPC is answered with its error (-32700, -32600). */
   answerInvalid?: boolean;
@@ -42,23 +42,26 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   const decoder = createDecoder({ maxBytes });
   let receiver: Receiver | undefined;
   let pending = '';
+  /** Length of the write that the far side has not taken yet; there is one at a time. */
+  let writing = 0;
   let scheduled = false;
-  let blocked = false;
+  let noInput = false;
   let ended = false;
   let closed = false;
 
-  const queued = () => pending.length + output.writableLength;
+  const queued = () => pending.length + writing;
 
   const flush = () => {
     scheduled = false;
-    if (blocked || pending === '' || output.destroyed) return;
+    if (writing > 0 || pending === '' || output.destroyed) return;
     const text = pending;
     pending = '';
-    blocked = !output.write(text);
+    writing = text.length;
+    output.write(text, written);
   };
 
-  const drained = () => {
-    blocked = false;
+  const written = () => {
+    writing = 0;
     flush();
     if (input.isPaused() && queued() <= maxBytes && !closed) input.resume();
   };
@@ -72,7 +75,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes + 64) throw tooLarge(maxBytes);
     pending += text;
     if (overflow === 'keep-answers' && queued() > maxBytes) input.pause();
-    if (scheduled || blocked) return;
+    if (scheduled || writing > 0) return;
     scheduled = true;
     setImmediate(flush);
   };
@@ -101,15 +104,22 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     }
   };
 
+  const inputOver = () => {
+    if (closed || noInput) return;
+    noInput = true;
+    if (options.inputEnded) options.inputEnded();
+    else finish();
+  };
+
   const end = () =>
     new Promise<void>((resolve) => {
       ended = true;
       if (output.destroyed || output.writableFinished) return resolve();
       // 'close' covers an output that fails before it has finished.
       output.once('close', resolve);
-      blocked = false;
-      flush();
-      output.end(resolve);
+      const rest = pending;
+      pending = '';
+      output.end(rest, resolve);
     });
 
   return {
@@ -118,17 +128,15 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     },
     start(to) {
       receiver = to;
-      output.on('drain', drained);
       // EPIPE and its kin say only that the far side went away.
       output.on('error', (error: NodeJS.ErrnoException) => finish(isHangup(error) ? undefined : error));
       input.on('data', (chunk: Buffer) => deliver(decoder.push(chunk)));
       input.on('error', finish);
-      const inputOver = () => (options.inputEnded === undefined ? finish() : options.inputEnded());
-      input.on('end', () => {
+      input.once('end', () => {
         deliver(decoder.end());
         inputOver();
       });
-      input.on('close', inputOver);
+      input.once('close', inputOver);
     },
     send,
     end,

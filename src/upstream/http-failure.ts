@@ -1,0 +1,68 @@
+/** The sentences about an HTTP upstream that refused, broke off or could not be reached. */
+import { STATUS_CODES } from 'node:http';
+import { McpxError, RpcError } from '../errors.ts';
+import { decode } from '../wire/framing.ts';
+import { undelivered } from '../wire/undelivered.ts';
+
+const ENDPOINT =
+  'check "url": it must be a Streamable HTTP endpoint; the older SSE transport is not supported by this version';
+
+export interface Refusal {
+  name: string;
+  status: number;
+  body: string;
+  retryAfter: string | undefined;
+  /** Whether the request named a session. */
+  inSession: boolean;
+}
+
+/** What an answer with an error status means. An error that the upstream put into words is relayed verbatim. */
+export function refusalError(refusal: Refusal): McpxError | RpcError {
+  const { name, status, body } = refusal;
+  if (isSessionLost(refusal)) return undelivered(`server "${name}" no longer knows the session (HTTP ${status})`);
+  const said = `HTTP ${status}${STATUS_CODES[status] ? ` ${STATUS_CODES[status]}` : ''}`;
+  if (status === 401 || status === 403) {
+    const what = status === 401 ? 'wants other credentials' : 'forbids access';
+    const hint = `set "headers" of server "${name}" in the config, such as {"Authorization": "Bearer \${TOKEN}"}`;
+    return new McpxError('auth', `server "${name}" ${what} (${said})`, { hint });
+  }
+  const [first] = decode(body);
+  if (first?.message && 'error' in first.message && first.message.error) {
+    const { code, message, data } = first.message.error;
+    return new RpcError(code, message, data);
+  }
+  if (status === 429) {
+    const hint = refusal.retryAfter === undefined ? undefined : `it asks to be tried again after ${refusal.retryAfter}`;
+    return new McpxError('overloaded', `server "${name}" has had too many requests (${said})`, { hint });
+  }
+  const hint = status === 404 || status === 405 ? ENDPOINT : undefined;
+  return new McpxError('unreachable', `server "${name}" answered ${said}${excerpt(body)}`, { hint });
+}
+
+/** 404 by the specification; many servers say 400 and speak of the session. */
+function isSessionLost({ status, body, inSession }: Refusal): boolean {
+  return inSession && (status === 404 || (status === 400 && /session/i.test(body)));
+}
+
+/** What a failed exchange means: nothing was sent while there was no connection. */
+export function networkError(name: string, address: string, error: NodeJS.ErrnoException): Error {
+  if (error instanceof McpxError || error instanceof RpcError) return error;
+  const why = error.code ?? error.message;
+  const details = { cause: error };
+  if (error.syscall === 'connect' || error.syscall === 'getaddrinfo' || isTls(error)) {
+    return undelivered(`server "${name}" cannot be reached at "${address}": ${why}`, details);
+  }
+  return new McpxError('unreachable', `server "${name}" broke off: ${why}`, details);
+}
+
+function isTls({ code = '' }: NodeJS.ErrnoException): boolean {
+  return /CERT|^ERR_TLS|^ERR_SSL|UNABLE_TO_/.test(code);
+}
+
+function excerpt(body: string): string {
+  const text = body
+    .slice(0, 300)
+    .replace(/[\x00-\x1f\x7f-\x9f\s]+/g, ' ')
+    .trim();
+  return text === '' || text.startsWith('<') ? '' : `: ${text.slice(0, 200)}`;
+}
