@@ -1,7 +1,7 @@
 /** Asks one upstream for everything it offers: paging, bounds, and the cleaning of names and descriptions. */
 import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { cleanName, cleanText, cut } from '../render/text.ts';
+import { clean, cut, oneLine } from '../render/text.ts';
 import type { Connection, Hello } from '../upstream/connection.ts';
 import { isRecord, METHOD_NOT_FOUND } from '../wire/message.ts';
 
@@ -92,12 +92,12 @@ function readTools(items: Item[], server: string, log: Log): ListedTool[] {
 
 function readTool(item: Item): ListedTool | string {
   if (typeof item.name !== 'string') return 'it has no name';
-  const name = cleanName(item.name);
+  const name = oneLine(clean(item.name));
   if (name === '') return 'its name is empty';
   if (!withinBounds(item.inputSchema) || !withinBounds(item.outputSchema))
     return `the schema of "${name}" is too large`;
   const tool: Tool = { ...item, name };
-  if (typeof item.description === 'string') tool.description = cut(cleanText(item.description), MAX_DESCRIPTION);
+  if (typeof item.description === 'string') tool.description = cut(clean(item.description), MAX_DESCRIPTION);
   else delete tool.description;
   return { tool, upstreamName: item.name };
 }

@@ -13,7 +13,7 @@ import { selfCommand } from './self.ts';
 
 export async function run({ flags, stop, atExit }: Invocation): Promise<number> {
   const { host, port } = readListen(flags);
-  const config = demoConfig({ host, port, logLevel: flags.value('log-level') });
+  const config = demoConfig({ overrides: { host, port, logLevel: flags.value('log-level') } });
   const log = createLog(config.settings.log);
   const app = createApp(config, log);
   atExit(() => app.killNow());

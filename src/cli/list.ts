@@ -1,6 +1,7 @@
 /** `mcpx list`: the configured servers, without starting any. */
 import type { ServerSpec } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
+import { redactSpec } from '../config/show.ts';
 import type { Invocation } from './command.ts';
 import { print, printJson, table } from './output.ts';
 import { readConfig } from './session.ts';
@@ -34,8 +35,9 @@ function describe(spec: ServerSpec, profile: string, missing: string[]) {
   return { profile, name: spec.name, type: spec.type, target: target(spec), disabled: spec.disabled, missing };
 }
 
-/** What would be started or called, placeholders as written; a URL without its query, which may hold a key. */
-function target(spec: ServerSpec): string {
+/** What would be started or called, placeholders as written and secrets starred out. */
+function target(server: ServerSpec): string {
+  const spec = redactSpec(server);
   switch (spec.type) {
     case 'stdio':
       return [spec.command, ...spec.args].join(' ');
@@ -44,6 +46,6 @@ function target(spec: ServerSpec): string {
     case 'builtin':
       return spec.builtin;
     default:
-      return spec.url.replace(/[?#].*$/s, '');
+      return spec.url;
   }
 }

@@ -10,17 +10,13 @@ import { readConfig } from './session.ts';
 
 export async function run({ args, flags, stop, atExit }: Invocation): Promise<number> {
   const listen = readListen(flags);
-  const config = readConfig(flags, {
-    bootstrap: true,
-    file: args[0] ?? listen.file,
-    host: listen.host,
-    port: listen.port,
-  });
+  const { http, host, port } = listen;
+  const config = readConfig(flags, { bootstrap: true, file: args[0] ?? listen.file, host, port, http });
   const log = createLog(config.settings.log);
   const app = createApp(config, log);
   atExit(() => app.killNow());
   try {
-    if (listen.http) {
+    if (http) {
       const { aborted, openGateway } = await import('./gateway.ts');
       const listener = await openGateway(app, config, log);
       log.info(`listening on ${listener.url}/mcp`);

@@ -1,10 +1,13 @@
 /** What commands share: loading the config, and an App that lives as long as the command. */
 import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { warningText } from '../config/findings.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
+import type { Overrides } from '../config/overrides.ts';
 import { createLog } from '../observe/log.ts';
 import type { Flags, Invocation } from './command.ts';
 import { note, paint } from './output.ts';
+import { selfCommand } from './self.ts';
 
 export interface ReadOptions {
   /** Writes a first config where there is none. */
@@ -13,24 +16,29 @@ export interface ReadOptions {
   file?: string | undefined;
   host?: string | undefined;
   port?: string | undefined;
+  /** Whether this process will listen on HTTP. */
+  http?: boolean;
 }
 
 /** The config that the options name; warnings go to stderr. */
-export function readConfig(flags: Flags, { bootstrap = false, file, host, port }: ReadOptions = {}): Config {
-  const files = [...(file === undefined ? [] : [file]), ...flags.values('config')];
-  const overrides = {
+export function readConfig(
+  flags: Flags,
+  { bootstrap = false, file, host, port, http = false }: ReadOptions = {},
+): Config {
+  const overrides: Overrides = {
     profile: flags.value('profile'),
     front: flags.value('front'),
     logLevel: flags.value('log-level'),
     host,
     port,
   };
-  if (flags.has('demo')) return demoConfig(overrides);
-  const { config, created } = loadConfig({ files, overrides, strict: flags.has('strict'), bootstrap });
+  if (flags.has('demo')) return demoConfig({ overrides });
+  const files = [...(file === undefined ? [] : [file]), ...flags.values('config')];
+  const { command, args } = selfCommand();
+  const self = { execPath: command, http, ...(args[0] !== undefined && { script: args[0] }) };
+  const { config, created } = loadConfig({ files, overrides, strict: flags.has('strict'), bootstrap, self });
   if (created !== undefined) note(`mcpx: wrote a first config to ${created}`);
-  for (const { message, hint } of config.warnings) {
-    note(`${paint('yellow', 'warning:')} ${message}${hint === undefined ? '' : ` (${hint})`}`);
-  }
+  for (const warning of config.warnings) note(`${paint('yellow', 'warning:')} ${warningText(warning)}`);
   return config;
 }
 

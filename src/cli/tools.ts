@@ -1,6 +1,6 @@
 /** `mcpx tools`: every tool of every server, or of one, with its first sentence. */
 import { McpxError, messageOf } from '../errors.ts';
-import { firstSentence } from '../render/text.ts';
+import { firstSentence } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { note, paint, print, printJson, table } from './output.ts';

@@ -9,7 +9,7 @@ interface Target extends Named {
   tool: Tool;
 }
 
-export function createAggregate({ router, settings }: Pick<FrontDeps, 'router' | 'settings'>): Face {
+export function createAggregate({ router, settings, listed }: FrontDeps): Face {
   let known: { revision: number; table: NameTable<Target> } | undefined;
   const table = () => {
     if (known?.revision === router.revision()) return known.table;
@@ -23,6 +23,7 @@ export function createAggregate({ router, settings }: Pick<FrontDeps, 'router' |
     instructions: () => undefined,
     tools: () => [...table()].map(([name, { server, tool }]) => exposed(name, server, tool)),
     async call(name, args, { caller, signal, progress, meta }) {
+      if (!table().has(name)) await listed();
       const target = table().get(name);
       if (target === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
       return router.call({

@@ -3,6 +3,7 @@ import type { Tool } from '../catalog/list.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError } from '../errors.ts';
 import type { Router, ToolResult } from '../router/router.ts';
+import { LEGACY_VERSIONS } from '../upstream/era.ts';
 import type { Caller } from '../upstream/pool.ts';
 import { VERSION } from '../version.ts';
 import {
@@ -57,9 +58,6 @@ const FACES = {
   aggregate: createAggregate,
 } as const satisfies Record<FrontKind, (deps: FrontDeps) => Face>;
 
-/** Newest first; a client that asks for another one is offered the newest. */
-const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
-
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
   const face = FACES[kind](deps);
   const caller: Caller = { key: downstream.key, capabilities: {} };
@@ -107,10 +105,11 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 }
 
 function initializeResult(params: Params, face: Face) {
-  const asked = String(params.protocolVersion);
+  // A client that asks for a version we do not know is offered the newest.
+  const version = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0];
   const instructions = face.instructions();
   return {
-    protocolVersion: PROTOCOL_VERSIONS.includes(asked) ? asked : PROTOCOL_VERSIONS[0],
+    protocolVersion: version,
     capabilities: { tools: { listChanged: true } },
     serverInfo: { name: 'mcpx', title: 'mcpx', version: VERSION },
     ...(instructions !== undefined && { instructions }),

@@ -1,6 +1,6 @@
 /** The menu: which tools there are, in as much detail as a fixed number of characters allows. Same catalog, same bytes. */
-import { cut, firstSentence, oneLine } from '../render/text.ts';
-import { parameterList } from '../render/typescript.ts';
+import { cut, oneLine } from '../render/text.ts';
+import { firstSentence, parameterList } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
 
 /** Some clients cut a description at this many characters, silently. */

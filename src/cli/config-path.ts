@@ -1,0 +1,19 @@
+/** `mcpx config path`: which file would be read, whether or not it is there. */
+import { existsSync } from 'node:fs';
+import { configFiles } from '../config/store.ts';
+import { worldOf } from '../config/world.ts';
+import type { Invocation } from './command.ts';
+import { note, print, printJson } from './output.ts';
+
+export async function run({ flags }: Invocation): Promise<number> {
+  const { files, fallback } = configFiles(flags.values('config'), worldOf());
+  const paths = files.length === 0 && fallback !== undefined ? [fallback] : files;
+  const found = paths.map((path) => ({ path, exists: existsSync(path) }));
+  if (flags.has('json')) {
+    await printJson(found);
+    return 0;
+  }
+  await print(paths.join('\n'));
+  if (found.some(({ exists }) => !exists)) note('not there yet; `mcpx serve` writes a first one');
+  return 0;
+}

@@ -1,0 +1,205 @@
+/** The catalog: listing, paging, bounds, changes. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { McpxError, RpcError } from '../../src/errors.ts';
+import { createWorld, type Script } from '../world.ts';
+
+async function listed(script: Script) {
+  const world = createWorld({ one: script });
+  await world.catalog.settle(1000);
+  const entry = world.catalog.server('one');
+  if (entry === undefined) throw new Error('the server is missing');
+  return { ...world, entry };
+}
+
+/** Pages by cursor, `tools/list` only. */
+function paged(pages: Record<string, unknown>[]): NonNullable<Script['answer']> {
+  return (method, params) => (method === 'tools/list' ? pages[Number(params?.cursor ?? 0)] : {});
+}
+
+describe('listing', () => {
+  test('all pages are read, an empty cursor included', async () => {
+    const cursors: unknown[] = [];
+    const { entry } = await listed({
+      answer: (method, params) => {
+        if (method !== 'tools/list') return {};
+        cursors.push(params?.cursor);
+        if (cursors.length === 1) return { tools: [{ name: 'a' }], nextCursor: '' };
+        return { tools: [{ name: 'b' }] };
+      },
+    });
+    expect(entry.offer.tools.map(({ tool }) => tool.name)).toEqual(['a', 'b']);
+    expect(cursors).toEqual([undefined, '']);
+  });
+
+  test('a cursor that never ends stops at a hundred pages', async () => {
+    let pages = 0;
+    const { entry } = await listed({
+      answer: () => ({ tools: [{ name: `t${pages++}` }], nextCursor: 'again' }),
+    });
+    expect(pages).toBe(100);
+    expect(entry.offer.tools).toHaveLength(100);
+  });
+
+  test('more than 20,000 tools are cut', async () => {
+    const many = Array.from({ length: 12_000 }, (_, i) => ({ name: `t${i}` }));
+    const more = Array.from({ length: 12_000 }, (_, i) => ({ name: `u${i}` }));
+    const { entry } = await listed({
+      answer: paged([
+        { tools: many, nextCursor: '1' },
+        { tools: more, nextCursor: '0' },
+      ]),
+    });
+    expect(entry.offer.tools).toHaveLength(20_000);
+  });
+
+  test('one bad tool never hides the others, and is said', async () => {
+    let deep: unknown = {};
+    for (let i = 0; i < 200; i++) deep = { items: deep };
+    const { entry, logged } = await listed({
+      tools: [
+        { name: 'good' },
+        {},
+        { name: '\u0007\u001b[31m' },
+        { name: 'huge', inputSchema: { description: 'x'.repeat(300_000) } },
+        { name: 'deep', inputSchema: deep },
+        { name: 'good', description: 'a second one of that name' },
+        { name: 'also' },
+      ],
+    });
+    expect(entry.offer.tools.map(({ tool }) => tool.name)).toEqual(['good', 'also']);
+    expect(logged.filter((line) => line.includes('left out'))).toHaveLength(4);
+  });
+
+  test('names and descriptions are cleaned, and the upstream is still called by its own name', async () => {
+    const { entry, router, sent } = await listed({ tools: [{ name: 'run\u202eme', description: 'x\u001b[2Jy' }] });
+    expect(entry.offer.tools[0]).toMatchObject({
+      tool: { name: 'runme', description: 'xy' },
+      upstreamName: 'run\u202eme',
+    });
+    await router.call({ server: 'one', tool: 'runme', caller: { key: 'k', capabilities: {} } });
+    expect(sent.at(-1)?.params?.name).toBe('run\u202eme');
+  });
+
+  test('unknown fields survive', async () => {
+    const tool = { name: 'a', _meta: { x: 1 }, annotations: { custom: true }, icons: [{ src: 'i' }] };
+    const { entry } = await listed({ tools: [tool] });
+    expect(entry.offer.tools[0]?.tool).toEqual(tool);
+  });
+
+  test('only what the server says it has is asked for', async () => {
+    const asked: string[] = [];
+    const { entry } = await listed({
+      capabilities: { prompts: {}, resources: {} },
+      answer: (method) => {
+        asked.push(method);
+        if (method === 'resources/templates/list') throw new RpcError(-32601, 'no templates here');
+        if (method === 'prompts/list') return { prompts: [{ name: 'p' }, 'garbage'] };
+        return { resources: [{ uri: 'x://y' }] };
+      },
+    });
+    expect(asked.sort()).toEqual(['prompts/list', 'resources/list', 'resources/templates/list']);
+    expect(entry.offer).toMatchObject({
+      tools: [],
+      prompts: [{ name: 'p' }],
+      resources: [{ uri: 'x://y' }],
+      templates: [],
+    });
+  });
+
+  test('an answer that is no object is an empty list', async () => {
+    const { entry } = await listed({ answer: () => 'nonsense' });
+    expect(entry.listing.kind).toBe('listed');
+    expect(entry.offer.tools).toEqual([]);
+  });
+});
+
+describe('a server that fails', () => {
+  test('is named, and the others are listed', async () => {
+    const world = createWorld({
+      dead: { connect: () => Promise.reject(new McpxError('unreachable', 'server "dead" is gone')) },
+      alive: { tools: [{ name: 'a' }] },
+    });
+    await world.catalog.settle(1000);
+    expect(world.catalog.server('dead')?.listing.kind).toBe('failed');
+    expect(world.catalog.server('alive')?.offer.tools).toHaveLength(1);
+    expect(world.logged.join('')).toContain('server "dead" is gone');
+  });
+
+  test('is tried again when it is asked for', async () => {
+    let up = false;
+    const world = createWorld({
+      late: { tools: [{ name: 'a' }], connect: async () => (up ? undefined : Promise.reject(new Error('not yet'))) },
+    });
+    await world.catalog.settle(1000);
+    expect(world.catalog.server('late')?.listing.kind).toBe('failed');
+    up = true;
+    await world.catalog.ensure('late');
+    expect(world.catalog.find('late', 'a')?.tool.name).toBe('a');
+  });
+
+  test('does not keep the others waiting', async () => {
+    const world = createWorld({
+      slow: { connect: () => new Promise(() => undefined) },
+      quick: { tools: [{ name: 'a' }] },
+    });
+    await world.catalog.settle(30);
+    expect(world.catalog.server('slow')?.listing.kind).toBe('unlisted');
+    expect(world.catalog.find('quick', 'a')).toBeDefined();
+    world.catalog.close();
+  });
+});
+
+describe('changes', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('a storm of announcements is one new list, and only a real change is told', async () => {
+    let tools = [{ name: 'a' }];
+    let lists = 0;
+    const world = createWorld({
+      one: {
+        answer: () => {
+          lists++;
+          return { tools };
+        },
+      },
+    });
+    await world.catalog.settle(1000);
+    expect(world.changes).toEqual(['one']);
+    const before = world.catalog.revision;
+
+    for (let i = 0; i < 50; i++) world.catalog.noticed('one', 'notifications/tools/list_changed');
+    await vi.advanceTimersByTimeAsync(400);
+    expect(lists).toBe(2);
+    expect(world.changes).toEqual(['one']);
+    expect(world.catalog.revision).toBe(before);
+
+    tools = [{ name: 'b' }];
+    world.catalog.noticed('one', 'notifications/tools/list_changed');
+    await vi.advanceTimersByTimeAsync(400);
+    expect(world.changes).toEqual(['one', 'one']);
+    expect(world.catalog.find('one', 'b')).toBeDefined();
+    expect(world.catalog.find('one', 'a')).toBeUndefined();
+    expect(world.catalog.revision).toBeGreaterThan(before);
+  });
+
+  test('other notifications, and those of strangers, are ignored', async () => {
+    const world = createWorld({ one: { tools: [] } });
+    world.catalog.noticed('one', 'notifications/message');
+    world.catalog.noticed('stranger', 'notifications/tools/list_changed');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('nothing runs after close', async () => {
+    const world = createWorld({ one: { tools: [{ name: 'a' }] } });
+    await world.catalog.settle(1000);
+    world.catalog.noticed('one', 'notifications/tools/list_changed');
+    world.catalog.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test('a disabled server is not there', () => {
+  const world = createWorld({ off: { spec: { disabled: true } } });
+  expect(world.catalog.servers()).toEqual([]);
+});

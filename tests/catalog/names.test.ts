@@ -1,0 +1,94 @@
+/** Exposed names: injective, within the limit, stable. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { exposeNames, type Named } from '../../src/catalog/names.ts';
+import { DEFAULTS } from '../../src/config/config.ts';
+
+const naming = DEFAULTS.naming;
+const item = (server: string, name: string): Named => ({ server, name });
+const exposed = (items: Named[], change: Partial<typeof naming> = {}) =>
+  [...exposeNames(items, { ...naming, ...change }).table].map(([name, { server }]) => [name, server]);
+
+describe('styles', () => {
+  const items = [item('github', 'search'), item('slack', 'search'), item('slack', 'post')];
+
+  test.each([
+    [
+      'prefix',
+      {},
+      [
+        ['github__search', 'github'],
+        ['slack__search', 'slack'],
+        ['slack__post', 'slack'],
+      ],
+    ],
+    [
+      'collision',
+      {},
+      [
+        ['github__search', 'github'],
+        ['slack__search', 'slack'],
+        ['post', 'slack'],
+      ],
+    ],
+    [
+      'plain',
+      {},
+      [
+        ['search', 'github'],
+        ['post', 'slack'],
+      ],
+    ],
+    [
+      'plain',
+      { onConflict: 'last-wins' },
+      [
+        ['search', 'slack'],
+        ['post', 'slack'],
+      ],
+    ],
+    ['plain', { onConflict: 'error' }, [['post', 'slack']]],
+    [
+      'prefix',
+      { separator: '-' },
+      [
+        ['github-search', 'github'],
+        ['slack-search', 'slack'],
+        ['slack-post', 'slack'],
+      ],
+    ],
+  ] as const)('%s %j', (style, change, expected) => {
+    expect(exposed(items, { style, ...change })).toEqual(expected);
+  });
+
+  test('a conflict that is an error names both', () => {
+    const { conflicts } = exposeNames(items, { ...naming, style: 'plain', onConflict: 'error' });
+    expect(conflicts).toEqual([[items[0], items[1]]]);
+  });
+});
+
+test('two addresses that would make one name get two', () => {
+  const names = exposed([item('a__b', 'c'), item('a', 'b__c')]).map(([name]) => name);
+  expect(new Set(names).size).toBe(2);
+  expect(names[0]).toBe('a__b__c');
+});
+
+test('a long name keeps its hash whatever else is there', () => {
+  const long = item('server', 'x'.repeat(80));
+  const [[alone] = []] = exposed([long]);
+  const withOthers = exposed([item('other', 'y'), long]).map(([name]) => name);
+  expect(alone).toHaveLength(64);
+  expect(withOthers).toContain(alone);
+});
+
+test('names are injective and within the limit, whatever servers and tools are called', () => {
+  const word = fc.stringMatching(/^[a-z_]{1,70}$/);
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.tuple(word, word), { selector: ([s, n]) => JSON.stringify([s, n]) }), (pairs) => {
+      const items = pairs.map(([server, name]) => item(server, name));
+      const { table } = exposeNames(items, naming);
+      expect(table.size).toBe(items.length);
+      for (const name of table.keys()) expect(name.length).toBeLessThanOrEqual(naming.maxLength);
+    }),
+  );
+});

@@ -1,0 +1,131 @@
+/** What the end-to-end tests share: the built executable, a throw-away home, running it and talking to it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const WINDOWS = process.platform === 'win32';
+
+export const EXECUTABLE = join(ROOT, 'dist', WINDOWS ? 'mcpx.exe' : 'mcpx');
+export const BUNDLE = join(ROOT, 'dist', 'mcpx.cjs');
+
+/** The script of an installed MCP server package, to be started with this node. */
+export function serverScript(name: string): string {
+  return join(ROOT, 'node_modules', '@modelcontextprotocol', name, 'dist', 'index.js');
+}
+
+export interface Place {
+  /** An empty working directory. */
+  cwd: string;
+  env: Record<string, string>;
+  /** Writes a file into the working directory and returns its path. */
+  file(name: string, content: unknown): string;
+}
+
+/** An empty home and working directory that are gone after the test. */
+export function emptyPlace(): Place {
+  const root = mkdtempSync(join(tmpdir(), 'mcpx-e2e-'));
+  const cwd = join(root, 'work');
+  const home = join(root, 'home');
+  mkdirSync(cwd);
+  mkdirSync(home);
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const env = { HOME: home, USERPROFILE: home, PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+  return {
+    cwd,
+    env: process.env.SystemRoot === undefined ? env : { ...env, SystemRoot: process.env.SystemRoot },
+    file(name, content) {
+      const path = join(cwd, name);
+      writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+      return path;
+    },
+  };
+}
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Running {
+  child: ChildProcess;
+  /** What it wrote so far. */
+  said: { stdout: string; stderr: string };
+  /** Resolves when the text has been written to that stream. */
+  wrote(stream: 'stdout' | 'stderr', text: string | RegExp): Promise<RegExpExecArray | string>;
+  finished: Promise<Finished>;
+}
+
+/** Starts mcpx; it is killed with the test at the latest. */
+export function start(args: string[], place: Pick<Place, 'cwd' | 'env'>, command: string[] = [EXECUTABLE]): Running {
+  const [program = '', ...before] = command;
+  const child = spawn(program, [...before, ...args], { cwd: place.cwd, env: place.env, stdio: 'pipe' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.stderr += text;
+  });
+  // A child that does not read its input is no failure of the test.
+  child.stdin.on('error', () => undefined);
+  const finished = new Promise<Finished>((done, failed) => {
+    child.once('error', failed);
+    child.once('close', (code) => done({ code, ...said }));
+  });
+  const wrote: Running['wrote'] = (stream, text) =>
+    new Promise((done, failed) => {
+      const look = () => {
+        const found = typeof text === 'string' ? said[stream].includes(text) && text : text.exec(said[stream]);
+        if (found) done(found);
+        return found;
+      };
+      if (look()) return;
+      child[stream]?.on('data', look);
+      void finished.then(
+        () => look() || failed(new Error(`ended without writing ${text}\n${said.stdout}\n${said.stderr}`)),
+      );
+    });
+  return { child, said, wrote, finished };
+}
+
+/** Runs mcpx to its end. */
+export function run(
+  args: string[],
+  place: Pick<Place, 'cwd' | 'env'>,
+  input: string | undefined = '',
+): Promise<Finished> {
+  const running = start(args, place);
+  running.child.stdin?.end(input);
+  return running.finished;
+}
+
+/** The JSON-RPC lines of stdout. */
+export function answers(stdout: string): any[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+export const rpc = (id: number | string, method: string, params: unknown = {}) =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+
+export const INITIALIZE = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'e2e', version: '1' },
+};
+
+export async function post(url: string, method: string, params: unknown = {}): Promise<any> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: rpc(1, method, params),
+  });
+  return response.json();
+}

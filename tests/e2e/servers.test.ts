@@ -1,0 +1,233 @@
+/** The executable in front of real MCP servers, through the official SDK client and the Inspector CLI. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { EXECUTABLE, emptyPlace, INITIALIZE, type Place, rpc, serverScript, start } from './program.ts';
+
+const node = process.execPath;
+
+/** Three real servers, one of them dead. */
+function realServers(place: Place): string {
+  mkdirSync(join(place.cwd, 'files'));
+  place.file('files/hello.txt', 'hello from a file');
+  return place.file('mcp.json', {
+    mcpServers: {
+      everything: { command: node, args: [serverScript('server-everything')] },
+      filesystem: { command: node, args: [serverScript('server-filesystem'), join(place.cwd, 'files')] },
+      memory: {
+        command: node,
+        args: [serverScript('server-memory')],
+        env: { MEMORY_FILE_PATH: join(place.cwd, 'memory.json') },
+      },
+      dead: { command: 'no-such-program-anywhere' },
+    },
+  });
+}
+
+interface Called {
+  content: { type: string; text?: string; data?: string }[];
+  structuredContent?: unknown;
+  isError?: boolean;
+}
+
+async function connect(place: Place, args: string[]) {
+  const client = new Client({ name: 'e2e', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: EXECUTABLE,
+    args,
+    env: place.env,
+    cwd: place.cwd,
+    stderr: 'pipe',
+  });
+  let stderr = '';
+  transport.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk;
+  });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  const call = async (name: string, args: Record<string, unknown>) => {
+    const result = (await client.callTool({ name, arguments: args })) as Called;
+    return { ...result, text: result.content.map(({ text }) => text ?? '').join('\n') };
+  };
+  return { client, transport, call, stderr: () => stderr };
+}
+
+describe('the SDK client over stdio', () => {
+  test('sees two tools and uses every live server through them', async () => {
+    const place = emptyPlace();
+    const { client, call, stderr } = await connect(place, ['serve', realServers(place)]);
+    expect(client.getServerVersion()?.name).toBe('mcpx');
+
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['inspect', 'exec']);
+
+    const servers = await call('inspect', {});
+    expect(servers.text).toMatch(/^everything \(\d+ tools\)/m);
+    expect(servers.text).toMatch(/^dead: not available: .*no-such-program-anywhere/m);
+
+    const signature = await call('inspect', { server_name: 'filesystem', tool_name: 'read_text_file' });
+    expect(signature.text).toContain('read_text_file(args: {');
+    expect(signature.structuredContent).toMatchObject({ name: 'read_text_file', inputSchema: { type: 'object' } });
+
+    const path = join(realpathSync(place.cwd), 'files', 'hello.txt');
+    const read = await call('exec', { server_name: 'filesystem', tool_name: 'read_text_file', arguments: { path } });
+    expect(read.text).toContain('hello from a file');
+
+    const echo = await call('exec', { method: 'everything.echo', arguments: { message: 'across' } });
+    expect(echo.text).toContain('across');
+
+    const image = await call('exec', { server_name: 'everything', tool_name: 'get-tiny-image' });
+    expect(image.content.some(({ type, data }) => type === 'image' && (data ?? '').length > 100)).toBe(true);
+
+    const entities = [{ name: 'mcpx', entityType: 'program', observations: ['one file'] }];
+    await call('exec', { server_name: 'memory', tool_name: 'create_entities', arguments: { entities } });
+    const graph = await call('exec', { server_name: 'memory', tool_name: 'read_graph' });
+    expect(graph.structuredContent).toMatchObject({ entities });
+
+    expect(stderr()).toContain('dead');
+  });
+
+  test('errors are results that teach', async () => {
+    const place = emptyPlace();
+    const { call } = await connect(place, ['serve', realServers(place)]);
+    const wrong = await call('exec', { server_name: 'filesystem', tool_name: 'read_text_file', arguments: { pth: 1 } });
+    expect(wrong.isError).toBe(true);
+    expect(wrong.text).toContain('path');
+    expect(wrong.text).toContain('read_text_file(args: {');
+    expect(wrong.text).toContain('example: exec {');
+
+    const outside = await call('exec', {
+      server_name: 'filesystem',
+      tool_name: 'read_text_file',
+      arguments: { path: '/etc/passwd' },
+    });
+    expect(outside.isError).toBe(true);
+    expect(outside.text).toMatch(/denied/i);
+
+    const dead = await call('exec', { server_name: 'dead', tool_name: 'x' });
+    expect(dead.isError).toBe(true);
+    expect(dead.text).toContain('no-such-program-anywhere');
+
+    const typo = await call('exec', { server_name: 'memori', tool_name: 'read_graph' });
+    expect(typo.text).toContain('did you mean "memory"?');
+  });
+
+  test('progress and cancellation pass through', async () => {
+    const place = emptyPlace();
+    const { client } = await connect(place, ['serve', realServers(place)]);
+    const operation = (duration: number, steps: number) => ({
+      name: 'exec',
+      arguments: {
+        server_name: 'everything',
+        tool_name: 'trigger-long-running-operation',
+        arguments: { duration, steps },
+      },
+    });
+    const seen: number[] = [];
+    await client.callTool(operation(0.4, 4), undefined, { onprogress: ({ progress }) => seen.push(progress) });
+    expect(seen.length).toBeGreaterThan(1);
+
+    const abort = new AbortController();
+    const cancelled = client.callTool(operation(30, 30), undefined, {
+      signal: abort.signal,
+      onprogress: () => abort.abort(),
+    });
+    await expect(cancelled).rejects.toThrow(/abort/i);
+    await expect(client.callTool(operation(0.1, 1))).resolves.toMatchObject({ content: expect.any(Array) });
+  });
+});
+
+test('the SDK client works over HTTP', async () => {
+  const place = emptyPlace();
+  const gateway = start(['serve', realServers(place), '--port', '0'], place);
+  const [, url = ''] = (await gateway.wrote('stderr', /listening on (\S+)/)) as RegExpExecArray;
+  const client = new Client({ name: 'e2e', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  onTestFinished(() => client.close());
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['inspect', 'exec']);
+  const result = await client.callTool({
+    name: 'exec',
+    arguments: { method: 'everything.echo', arguments: { message: 'over http' } },
+  });
+  expect(JSON.stringify(result.content)).toContain('over http');
+});
+
+describe('the Inspector CLI', () => {
+  const inspector = resolve(
+    import.meta.dirname,
+    '../../node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js',
+  );
+
+  /** It needs a newer Node than mcpx's tests do: the pinned one that the build fetched. */
+  const newNode = () => {
+    const cache = resolve(import.meta.dirname, '../../.cache/node');
+    const version = readdirSync(cache)[0] ?? '';
+    const folder = join(cache, version);
+    const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((path) =>
+      /(^|[\\/])node(\.exe)?$/.test(path),
+    );
+    return join(folder, found ?? '');
+  };
+
+  test('lists the two tools and calls one', async () => {
+    expect(existsSync(inspector)).toBe(true);
+    const place = emptyPlace();
+    const config = realServers(place);
+    const run = promisify(execFile);
+    const inspect = async (...args: string[]) => {
+      const words = [inspector, EXECUTABLE, 'serve', config, ...args];
+      const { stdout } = await run(newNode(), words, { cwd: place.cwd, env: place.env });
+      return JSON.parse(stdout);
+    };
+    const list = await inspect('--method', 'tools/list');
+    expect(list.tools.map(({ name }: { name: string }) => name)).toEqual(['inspect', 'exec']);
+    const call = await inspect('--method', 'tools/call', '--tool-name', 'inspect', '--tool-arg', 'server_name=memory');
+    expect(call.content[0].text).toContain('read_graph(');
+  });
+});
+
+describe.skipIf(process.platform !== 'linux')('nothing is left running (reads /proc)', () => {
+  /** Live processes that descend from a pid, by parent links read now. */
+  const descendants = (root: number): number[] => {
+    const parents = new Map<number, number>();
+    for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+        parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+      } catch {
+        // It ended while we looked.
+      }
+    }
+    const below = (pid: number): number[] =>
+      [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
+    return below(root);
+  };
+  const alive = (pid: number) =>
+    existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+
+  test.each(['stdin closes', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)('when %s', async (way) => {
+    const place = emptyPlace();
+    const config = place.file('mcp.json', {
+      mcpServers: {
+        everything: { command: node, args: [serverScript('server-everything')] },
+        shell: { command: 'sh', args: ['-c', `sleep 300 & exec "${node}" "${serverScript('server-memory')}"`] },
+      },
+    });
+    const mcpx = start(['serve', config], place);
+    mcpx.child.stdin?.write(rpc(1, 'initialize', INITIALIZE) + rpc(2, 'tools/list'));
+    await mcpx.wrote('stdout', /"id":2/);
+    const children = descendants(mcpx.child.pid ?? 0);
+    expect(children.length).toBeGreaterThanOrEqual(3);
+
+    if (way === 'stdin closes') mcpx.child.stdin?.end();
+    else mcpx.child.kill(way);
+    const { code } = await mcpx.finished;
+    expect(code).toBe(way === 'SIGINT' ? 130 : 0);
+    expect(children.filter(alive)).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+/** Globs, access and tokens: pure decisions as tables. */
+import { describe, expect, test } from 'vitest';
+import type { Filter } from '../../src/config/config.ts';
+import { createAccess, narrowAccess } from '../../src/policy/access.ts';
+import { createAuthenticator, mayUseProfile } from '../../src/policy/auth.ts';
+import { matchesGlob } from '../../src/policy/glob.ts';
+
+describe('globs', () => {
+  test.each([
+    ['*', '', true],
+    ['*', 'anything', true],
+    ['read_*', 'read_file', true],
+    ['read_*', 'Read_file', false],
+    ['*delete*', 'bulk_delete_all', true],
+    ['a?c', 'abc', true],
+    ['a?c', 'ac', false],
+    ['a*b*c', 'aXbYbZc', true],
+    ['a*b*c', 'aXbY', false],
+    ['[a]', '[a]', true],
+    ['a.c', 'abc', false],
+    ['', '', true],
+    ['', 'x', false],
+  ])('%j on %j is %j', (pattern, text, expected) => {
+    expect(matchesGlob(pattern, text)).toBe(expected);
+  });
+
+  test('a pattern of many stars does not stall', () => {
+    expect(matchesGlob(`${'*a'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false);
+  });
+});
+
+describe('access', () => {
+  const check = (rules: { server?: Filter; profile?: Filter; deny?: string[]; token?: Filter }, name: string) => {
+    const server = { name: 'github', tools: rules.server ?? {}, resources: {}, prompts: {} };
+    const profile = { servers: [server], tools: rules.profile ?? {}, resources: {}, prompts: {} };
+    const access = createAccess({ profile, policy: { deny: rules.deny ?? [] } });
+    const narrowed = narrowAccess(access, { tools: rules.token ?? {}, resources: {}, prompts: {} });
+    return narrowed.allows({ server: 'github', kind: 'tool', name });
+  };
+
+  test.each([
+    ['nothing said: allowed', {}, 'create_issue', true],
+    ['a server filter sees the plain name', { server: { allow: ['create_*'] } }, 'create_issue', true],
+    ['what is not allowed is denied', { server: { allow: ['list_*'] } }, 'create_issue', false],
+    ['deny wins over allow', { server: { allow: ['*'], deny: ['create_*'] } }, 'create_issue', false],
+    ['an empty allow list allows nothing', { server: { allow: [] } }, 'create_issue', false],
+    ['a profile filter sees server.name', { profile: { deny: ['github.create_*'] } }, 'create_issue', false],
+    ['a policy glob sees server.name', { deny: ['*.drop_*'] }, 'drop_table', false],
+    ['a policy glob leaves the others alone', { deny: ['*.drop_*'] }, 'list_tables', true],
+    ['a token narrows', { token: { allow: ['github.list_*'] } }, 'create_issue', false],
+    ['a token cannot widen', { server: { deny: ['*'] }, token: { allow: ['*'] } }, 'create_issue', false],
+  ])('%s', (_, rules, name, expected) => {
+    expect(check(rules, name)).toBe(expected);
+  });
+
+  test('a server outside the profile is denied whatever it is called', () => {
+    const access = createAccess({
+      profile: { servers: [], tools: {}, resources: {}, prompts: {} },
+      policy: { deny: [] },
+    });
+    expect(access.allows({ server: '__proto__', kind: 'tool', name: 'x' })).toBe(false);
+  });
+});
+
+describe('tokens', () => {
+  const entry = { name: 'ci', tools: {}, resources: {}, prompts: {}, admin: false };
+  const auth = createAuthenticator([
+    { ...entry, secret: 's3cret' },
+    { ...entry, name: 'ops', secret: 'other' },
+  ]);
+
+  test.each([
+    ['Bearer s3cret', 'ci'],
+    ['bearer s3cret', 'ci'],
+    ['Bearer other', 'ops'],
+    ['Bearer s3cre', undefined],
+    ['Bearer s3cret x', undefined],
+    ['Basic s3cret', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('%j belongs to %j', (header, name) => {
+    expect(auth.principal(header)?.name).toBe(name);
+  });
+
+  test('the principal carries no secret', () => {
+    expect(JSON.stringify(auth.principal('Bearer s3cret'))).not.toContain('s3cret');
+  });
+
+  test('without tokens nobody is asked for one', () => {
+    expect(createAuthenticator([]).required).toBe(false);
+    expect(auth.required).toBe(true);
+  });
+
+  test('a token with profiles may use those only', () => {
+    expect(mayUseProfile({ profiles: ['a'] }, 'a')).toBe(true);
+    expect(mayUseProfile({ profiles: ['a'] }, 'b')).toBe(false);
+    expect(mayUseProfile({}, 'b')).toBe(true);
+  });
+});

@@ -1,0 +1,177 @@
+/** The router: find → authorize → check → call → record. */
+import { describe, expect, test } from 'vitest';
+import { McpxError, RpcError } from '../../src/errors.ts';
+import type { ToolCall } from '../../src/router/router.ts';
+import { CALLER, createWorld, type Script } from '../world.ts';
+
+const READ = {
+  name: 'read',
+  inputSchema: {
+    type: 'object',
+    properties: { path: { type: 'string' }, tail: { type: 'number' } },
+    required: ['path'],
+  },
+};
+
+const world = (files: Script = {}, options = {}) =>
+  createWorld({ files: { tools: [READ, { name: 'drop_all' }], ...files } }, options);
+const call = (more: Partial<ToolCall> = {}): ToolCall => ({
+  server: 'files',
+  tool: 'read',
+  arguments: { path: '/a' },
+  caller: CALLER,
+  ...more,
+});
+
+async function failure(work: Promise<unknown>): Promise<McpxError> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(McpxError);
+  return error as McpxError;
+}
+
+describe('a call', () => {
+  test('reaches the upstream once, and its result comes back untouched', async () => {
+    const result = {
+      content: [{ type: 'audio', data: 'x', mimeType: 'a/b' }],
+      structuredContent: { a: [1] },
+      _meta: { z: 1 },
+    };
+    const { router, sent, stats } = world({ answer: () => result });
+    expect(await router.call(call({ meta: { trace: 't' } }))).toEqual(result);
+    expect(sent).toEqual([
+      {
+        server: 'files',
+        method: 'tools/call',
+        params: { name: 'read', arguments: { path: '/a' }, _meta: { trace: 't' } },
+      },
+    ]);
+    expect(stats.snapshot()).toMatchObject({ calls: 1, errors: 0 });
+  });
+
+  test('passes the signal and progress on', async () => {
+    const seen: unknown[] = [];
+    const signal = new AbortController().signal;
+    const { router } = world({
+      answer: (_, __, options) => {
+        options.progress?.({ progress: 1 });
+        seen.push(options.signal);
+        return { content: [] };
+      },
+    });
+    await router.call(call({ signal, progress: (params) => seen.push(params) }));
+    expect(seen).toEqual([{ progress: 1 }, signal]);
+  });
+
+  test('an upstream error is relayed verbatim and counted', async () => {
+    const original = new RpcError(-32042, 'Url elicitation required', { urls: [1] });
+    const { router, stats } = world({
+      answer: () => {
+        throw original;
+      },
+    });
+    await expect(router.call(call())).rejects.toBe(original);
+    expect(stats.snapshot()).toMatchObject({ calls: 1, errors: 1 });
+  });
+
+  test('a failure of ours names the tool', async () => {
+    const { router } = world({
+      answer: () => {
+        throw new McpxError('timeout', 'no answer within 60 s', { hint: 'raise "timeout"' });
+      },
+    });
+    expect(await failure(router.call(call()))).toMatchObject({
+      code: 'timeout',
+      message: '"files.read": no answer within 60 s',
+      hint: 'raise "timeout"',
+    });
+  });
+
+  test('an answer that is no object is a protocol failure', async () => {
+    const { router } = world({ answer: () => 'text' });
+    expect((await failure(router.call(call()))).code).toBe('protocol');
+  });
+
+  test('a tool that says isError is a result, and counted', async () => {
+    const { router, stats } = world({ answer: () => ({ content: [], isError: true }) });
+    expect(await router.call(call())).toMatchObject({ isError: true });
+    expect(stats.snapshot().errors).toBe(1);
+  });
+});
+
+describe('arguments', () => {
+  test('that do not fit are refused with paths, and nothing is sent', async () => {
+    const { router, sent } = world();
+    const error = await failure(router.call(call({ arguments: { tail: 'many' } })));
+    expect(error.code).toBe('arguments');
+    expect(error.message).toContain('path');
+    expect(error.message).toContain('tail');
+    expect(sent).toEqual([]);
+  });
+
+  test('are healed where only one meaning is possible', async () => {
+    const { router, sent } = world();
+    await router.call(call({ arguments: '{"path":"/a","tail":"5"}' }));
+    expect(sent[0]?.params?.arguments).toEqual({ path: '/a', tail: 5 });
+  });
+
+  test('are left alone in verbatim mode', async () => {
+    const { router, sent } = world();
+    await router.call(call({ arguments: { tail: 'many' }, mode: 'verbatim' }));
+    expect(sent[0]?.params?.arguments).toEqual({ tail: 'many' });
+  });
+});
+
+describe('what is not there', () => {
+  test('an unknown server is answered with the nearest names', async () => {
+    expect(await failure(world().router.call(call({ server: 'fiels' })))).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('did you mean "files"?'),
+    });
+  });
+
+  test('an unknown tool is answered with the nearest names', async () => {
+    expect(await failure(world().router.call(call({ tool: 'raed' })))).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('did you mean "read"?'),
+    });
+  });
+
+  test.each(['__proto__', 'constructor', 'read\u0000'])('%j is an ordinary unknown name', async (name) => {
+    expect((await failure(world().router.call(call({ server: name })))).code).toBe('not_found');
+    expect((await failure(world().router.call(call({ tool: name })))).code).toBe('not_found');
+  });
+
+  test('a denied tool looks missing everywhere', async () => {
+    const { router, sent } = world({}, { tools: { deny: ['files.drop_*'] } });
+    const denied = await failure(router.call(call({ tool: 'drop_all' })));
+    const missing = await failure(router.call(call({ tool: 'drop_alx' })));
+    expect(denied.message.replace('drop_all', 'X')).toBe(missing.message.replace('drop_alx', 'X'));
+    expect(denied.data).toEqual(missing.data);
+    expect((await router.server('files')).tools.map(({ name }) => name)).toEqual(['read']);
+    expect(router.owners('drop_all')).toEqual([]);
+    expect(sent).toEqual([]);
+  });
+
+  test('a server that cannot start says why', async () => {
+    const reason = new McpxError('unreachable', 'server "files" could not be started', { hint: 'install it' });
+    const { router } = world({ connect: () => Promise.reject(reason) });
+    expect(await failure(router.call(call()))).toBe(reason);
+  });
+
+  test('no server at all is said as such', async () => {
+    expect((await failure(createWorld({}).router.server('x'))).hint).toBe('no server is configured');
+  });
+});
+
+test('a tool without a server finds its owners', async () => {
+  const { router, catalog } = createWorld({
+    a: { tools: [{ name: 'x' }, { name: 'y' }] },
+    b: { tools: [{ name: 'y' }] },
+  });
+  await catalog.settle(1000);
+  expect(router.owners('x')).toEqual(['a']);
+  expect(router.owners('y')).toEqual(['a', 'b']);
+});

@@ -1,0 +1,105 @@
+/** The in-memory world: scripted upstreams behind a real catalog and router, for tests of everything above `upstream/`. */
+import { Catalog } from '../src/catalog/catalog.ts';
+import type { Tool } from '../src/catalog/list.ts';
+import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
+import type { FrontDeps } from '../src/front/front.ts';
+import { createLog } from '../src/observe/log.ts';
+import { createStats } from '../src/observe/stats.ts';
+import { createAccess } from '../src/policy/access.ts';
+import { createArgumentChecker } from '../src/router/arguments.ts';
+import { createRouter, type Router } from '../src/router/router.ts';
+import type { Connection, Hello } from '../src/upstream/connection.ts';
+import type { Params } from '../src/wire/message.ts';
+import type { RequestOptions } from '../src/wire/peer.ts';
+
+/** An upstream as a test describes it. */
+export interface Script {
+  tools?: Partial<Tool>[];
+  instructions?: string;
+  /** Replaces what `connect` would answer: throw to stage a server that cannot start. */
+  connect?: () => Promise<void>;
+  /** Answers every request but the ones that lists are made of, where `tools` is given. */
+  answer?: (method: string, params: Params | undefined, options: RequestOptions) => unknown;
+  spec?: Partial<ServerSpec>;
+  capabilities?: Record<string, unknown>;
+}
+
+export interface World {
+  catalog: Catalog;
+  router: Router;
+  deps: FrontDeps;
+  /** Every request that reached an upstream, lists excepted. */
+  sent: { server: string; method: string; params: Params | undefined }[];
+  logged: string[];
+  changes: string[];
+  stats: ReturnType<typeof createStats>;
+}
+
+export function specOf(name: string, more: Partial<ServerSpec> = {}): ServerSpec {
+  const base = {
+    name,
+    type: 'builtin',
+    builtin: name,
+    disabled: false,
+    ...SERVER_DEFAULTS,
+    tools: {},
+    resources: {},
+    prompts: {},
+    place: { file: 'test.json', path: ['mcpServers', name] },
+  };
+  return { ...base, ...more } as ServerSpec;
+}
+
+export function createWorld(
+  scripts: Record<string, Script>,
+  { settings = DEFAULTS, tools = {} }: { settings?: Settings; tools?: Filter } = {},
+): World {
+  const sent: World['sent'] = [];
+  const logged: string[] = [];
+  const changes: string[] = [];
+  const specs = Object.entries(scripts).map(([name, script]) => specOf(name, script.spec));
+  const connections = new Map(specs.map((spec) => [spec.name, connectionOf(spec, scripts[spec.name] ?? {}, sent)]));
+  const pool = { get: (name: string) => connections.get(name) };
+  const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
+  const catalog = new Catalog({ servers: specs, pool, log, changed: (server) => changes.push(server) });
+  const access = createAccess({
+    profile: { servers: specs, tools, resources: {}, prompts: {} },
+    policy: settings.policy,
+  });
+  const stats = createStats();
+  const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), stats });
+  const deps = { router, settings, listed: () => catalog.settle(1000) };
+  return { catalog, router, deps, sent, logged, changes, stats };
+}
+
+export const CALLER = { key: 'test', capabilities: {} };
+
+function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Connection {
+  const hello: Hello = {
+    era: 'legacy',
+    protocolVersion: '2025-11-25',
+    capabilities: script.capabilities ?? { tools: {} },
+    serverInfo: { name: spec.name, version: '1.0.0' },
+    ...(script.instructions !== undefined && { instructions: script.instructions }),
+  };
+  const connect = async () => {
+    await script.connect?.();
+    return hello;
+  };
+  return {
+    name: spec.name,
+    spec,
+    state: { kind: 'ready', since: 0 },
+    hello,
+    connect,
+    async request(method, params, options = {}) {
+      await connect();
+      if (method === 'tools/list' && script.tools !== undefined) return { tools: script.tools };
+      sent.push({ server: spec.name, method, params });
+      return script.answer?.(method, params, options) ?? { content: [{ type: 'text', text: 'ok' }] };
+    },
+    diagnostics: () => ({ stderr: [], noise: 0 }),
+    close: async () => undefined,
+    killNow: () => undefined,
+  };
+}
