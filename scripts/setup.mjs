@@ -5,7 +5,7 @@ import { npm } from './npm.mjs';
 import { BuildError, hostTarget, isMain, ROOT, readJson, runMain, sha256 } from './project.mjs';
 import { say, step } from './say.mjs';
 
-const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-update-notifier'];
 
 /** What an installation depends on: the lockfile, and the machine, because some packages carry native code. */
 function fingerprint(root) {

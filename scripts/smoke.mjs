@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { nodeLock } from './node.mjs';
 import {
   at,
@@ -27,8 +27,9 @@ const ARM64_LIBRARIES = process.env.QEMU_LD_PREFIX ?? '/usr/aarch64-linux-gnu';
 export function runnerFor(target, host = hostTarget()) {
   if (target === host) return [];
   if (target !== 'linux-arm64' || host !== 'linux-x64' || !existsSync(ARM64_LIBRARIES)) return undefined;
-  const emulator = 'qemu-aarch64-static';
-  return spawnSync(emulator, ['--version']).status === 0 ? [emulator, '-L', ARM64_LIBRARIES] : undefined;
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(isAbsolute);
+  const emulator = folders.map((folder) => join(folder, 'qemu-aarch64-static')).find((file) => existsSync(file));
+  return emulator === undefined ? undefined : [emulator, '-L', ARM64_LIBRARIES];
 }
 
 function checkVersion([command, ...args], expected, options) {
@@ -57,8 +58,6 @@ function checkConversation(said) {
 export async function smoke(executable, target, runner = []) {
   const home = emptyHome();
   const env = { ...home.env, NODE_OPTIONS: '--require=./not-there.cjs' };
-  // The emulator is itself found through PATH.
-  if (runner.length > 0) env.PATH = process.env.PATH;
   const command = [...runner, resolve(executable)];
   const options = { cwd: home.folder, env };
   try {

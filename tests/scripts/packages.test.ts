@@ -32,6 +32,29 @@ describe('package.json', () => {
   });
 });
 
+/** The lockfile, as far as these tests read it. */
+interface Lockfile {
+  packages: Record<string, { resolved?: string; integrity?: string; optionalDependencies?: Record<string, string> }>;
+}
+const lockfile = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lockfile;
+
+/** The places where a package looks for another one: its own node_modules, then those of the folders around it. */
+function lookups(path: string, name: string): string[] {
+  const parts = path.split('/node_modules/');
+  return parts.map((_, i) => `${parts.slice(0, parts.length - i).join('/node_modules/')}/node_modules/${name}`);
+}
+
+describe('the lockfile', () => {
+  it('has the native parts for every system, without which npm ci refuses it', () => {
+    const missing = Object.entries(lockfile.packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies)
+        .filter((name) => ![`node_modules/${name}`, ...lookups(path, name)].some((at) => at in lockfile.packages))
+        .map((name) => `${path} needs ${name}`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
 describe('the registry', () => {
   it('is named in no file', () => {
     const host = /registry\.(npmjs|npmmirror|yarnpkg)\.|npm\.pkg\.github\./;
@@ -40,10 +63,7 @@ describe('the registry', () => {
   });
 
   it('is left open by the lockfile, which has a hash for every package', () => {
-    const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { resolved?: string; integrity?: string; link?: boolean }>;
-    };
-    const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
+    const packages = Object.entries(lockfile.packages).filter(([path]) => path !== '');
     expect(packages.length).toBeGreaterThan(0);
     expect(packages.filter(([, entry]) => entry.resolved !== undefined)).toEqual([]);
     expect(packages.filter(([, entry]) => !/^sha512-/.test(entry.integrity ?? ''))).toEqual([]);

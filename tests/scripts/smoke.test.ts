@@ -34,7 +34,7 @@ const good = {
   'tools/list': { tools: [{ name: 'inspect' }, { name: 'exec' }] },
 };
 // The stand-ins are scripts: node runs them, without the NODE_OPTIONS that an executable must withstand.
-const runner = process.platform === 'win32' ? undefined : ['env', '-u', 'NODE_OPTIONS', process.execPath];
+const runner = process.platform === 'win32' ? undefined : ['/usr/bin/env', '-u', 'NODE_OPTIONS', process.execPath];
 
 describe.skipIf(runner === undefined)('the smoke test', () => {
   it('passes a program that gives the right answers', async () => {
