@@ -26,7 +26,8 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 
 /** Lowest first; folders of one row may not import each other. */
 const LAYERS = [
-  ['errors', 'files', 'version'],
+  ['errors', 'version'],
+  ['files'],
   ['observe'],
   ['config'],
   ['wire', 'policy', 'render'],
@@ -67,7 +68,9 @@ function withoutComments(text: string): string {
 }
 
 function target(source: Source, specifier: string): string {
-  return relative(SRC, resolve(SRC, dirname(source.path), specifier)).split(sep).join('/');
+  return relative(SRC, resolve(SRC, dirname(source.path), specifier))
+    .split(sep)
+    .join('/');
 }
 
 const owns = (owners: string[], path: string) =>

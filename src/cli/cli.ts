@@ -1,11 +1,11 @@
 /** From the words that were typed to the exit code: finds the command, checks its options, runs it. */
 import { existsSync } from 'node:fs';
-import { cac } from 'cac';
+import { type CAC, cac } from 'cac';
 import { EXIT_CODES, McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
 import { versionLine } from '../version.ts';
-import { type Command, type Lifecycle, longName, nameOf, readFlags } from './command.ts';
-import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
+import { type Command, type Lifecycle, longName, nameOf, namesOf, readFlags } from './command.ts';
+import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';
 import { print, printError } from './output.ts';
 
 export interface CliOptions extends Lifecycle {
@@ -35,11 +35,14 @@ async function dispatch({ words, stdinIsTerminal, ...lifecycle }: CliOptions): P
   const wantsHelp = words.length === 0 ? stdinIsTerminal : help && !hasCommand(words);
   if (wantsHelp) return (await import('./help.ts')).run({ args: [] });
 
-  const { command, args } = parse(withCommand(words));
+  const typed = withCommand(words);
+  const { cli, command } = match(typed);
   if (help) {
     await print((await import('./help.ts')).commandHelp(command));
     return 0;
   }
+  check(cli, command);
+  const args = [...cli.args, ...(cli.options['--'] as string[])];
   const flags = readFlags(words, [...command.options, ...GLOBAL_OPTIONS]);
   return (await command.load()).run({ ...lifecycle, args, flags });
 }
@@ -61,27 +64,29 @@ function withCommand(words: string[]): string[] {
 }
 
 /** cac knows no two-word commands: `config validate` is registered as `config:validate` and joined before parsing. */
-function parse(words: string[]): { command: Command; args: string[] } {
+function match(words: string[]): { cli: CAC; command: Command } {
   const cli = cac('mcpx');
   for (const { flags, doc } of GLOBAL_OPTIONS) cli.option(flags, doc);
   for (const { usage, summary, options } of COMMANDS) {
     const name = nameOf(usage);
     const command = cli.command(usage.replace(name, name.replace(' ', ':')), summary);
     for (const { flags, doc } of options) command.option(flags, doc);
-    command.action(() => undefined);
   }
-  cli.parse(['node', 'mcpx', ...joinWords(words)], { run: false });
+  cli.parse(['node', 'mcpx', ...glueValues(joinWords(words))], { run: false });
   const command = COMMANDS.find(({ usage }) => nameOf(usage).replace(' ', ':') === cli.matchedCommandName);
-  if (command === undefined || cli.matchedCommand === undefined) throw usageOf(words);
+  if (command === undefined) throw unknownCommand(words);
+  return { cli, command };
+}
+
+function check({ matchedCommand }: CAC, command: Command): void {
   try {
-    cli.matchedCommand.checkUnknownOptions();
-    cli.matchedCommand.checkOptionValue();
-    cli.matchedCommand.checkRequiredArgs();
-    cli.matchedCommand.checkUnusedArgs();
+    matchedCommand?.checkUnknownOptions();
+    matchedCommand?.checkOptionValue();
+    matchedCommand?.checkRequiredArgs();
+    matchedCommand?.checkUnusedArgs();
   } catch (error) {
     throw usageError(error as Error, command);
   }
-  return { command, args: [...cli.args, ...(cli.options['--'] as string[])] };
 }
 
 function joinWords(words: string[]): string[] {
@@ -90,13 +95,17 @@ function joinWords(words: string[]): string[] {
   return twoWords ? [`${first}:${second}`, ...rest] : words;
 }
 
-function usageOf([first = '', second]: string[]): McpxError {
-  const family = COMMANDS.map(({ usage }) => nameOf(usage)).filter((name) => name.startsWith(`${first} `));
-  const names = COMMANDS.map(({ usage }) => nameOf(usage));
-  const typed = family.length > 0 && second !== undefined ? `${first} ${second}` : first;
-  const [close] = nearest(typed, names);
-  const hint = close === undefined ? `mcpx help${family.length > 0 ? ` ${first}` : ''}` : `mcpx ${close}`;
-  return new McpxError('usage', `there is no command "${typed}"`, { hint });
+/** `--args -` becomes `--args=-`: left apart, cac takes a value that begins with a dash for another option. */
+function glueValues(words: string[]): string[] {
+  const takesValue = COMMANDS.flatMap(({ options }) => options).filter(({ flags }) => flags.includes('<'));
+  const names = new Set(takesValue.flatMap(({ flags }) => namesOf(flags)));
+  const glued: string[] = [];
+  for (const word of words) {
+    const last = glued.at(-1);
+    if (last !== undefined && names.has(last)) glued[glued.length - 1] = `${last}=${word}`;
+    else glued.push(word);
+  }
+  return glued;
 }
 
 /** cac shows option names in camelCase and in back quotes; people typed them otherwise. */

@@ -1,5 +1,7 @@
 /** The table of commands; adding one is a file and a row here. */
-import type { Command, Option } from './command.ts';
+import { McpxError } from '../errors.ts';
+import { nearest } from '../render/text.ts';
+import { type Command, nameOf, type Option } from './command.ts';
 
 const CONFIG: Option = {
   flags: '-c, --config <file>',
@@ -117,3 +119,15 @@ export const COMMANDS: Command[] = [
     load: () => import('./help.ts'),
   },
 ];
+
+/** For words that begin with no command: the nearest one, or the help of the family they begin. */
+export function unknownCommand([first = '', second]: string[]): McpxError {
+  const names = COMMANDS.map(({ usage }) => nameOf(usage));
+  const family = names.some((name) => name.startsWith(`${first} `));
+  const typed = family && second !== undefined ? `${first} ${second}` : first;
+  const [close] = nearest(typed, names);
+  const fallback = family ? `mcpx help ${first}` : 'mcpx help';
+  return new McpxError('usage', `there is no command "${typed}"`, {
+    hint: close === undefined ? fallback : `mcpx ${close}`,
+  });
+}

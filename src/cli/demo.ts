@@ -9,7 +9,7 @@ import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
 import { aborted, openGateway } from './gateway.ts';
 import { note, paintAnswer, print, table } from './output.ts';
-import { selfCommand } from './self.ts';
+import { selfCommand, selfTyped } from './self.ts';
 
 export async function run({ flags, stop, atExit }: Invocation): Promise<number> {
   const { host, port } = readListen(flags);
@@ -43,8 +43,8 @@ function report(url: string, router: Router, menu: unknown): string {
     savings(router, menu),
     '',
     bold('Look a tool up, then run one'),
-    `  mcpx inspect --demo time.convert`,
-    `  mcpx exec --demo math.calculate expression="6 * 7"`,
+    `  ${selfTyped()} inspect --demo time.convert`,
+    `  ${selfTyped()} exec --demo math.calculate expression="6 * 7"`,
     '',
     bold('The same, as an MCP client would'),
     `  ${curl(url, 'inspect', inspect)}`,

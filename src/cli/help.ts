@@ -1,9 +1,7 @@
 /** Help: the list of commands, or one command with its options and examples. */
-import { McpxError } from '../errors.ts';
-import { nearest } from '../render/text.ts';
 import type { Command, Invocation } from './command.ts';
 import { nameOf } from './command.ts';
-import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
+import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';
 import { paintAnswer, print, table } from './output.ts';
 
 export async function run({ args }: Pick<Invocation, 'args'>): Promise<number> {
@@ -56,14 +54,5 @@ function topicHelp(topic: string): string {
   if (exact !== undefined) return commandHelp(exact);
   const family = COMMANDS.filter(({ usage }) => nameOf(usage).startsWith(`${topic} `));
   if (family.length > 0) return family.map(commandHelp).join('\n\n');
-  throw unknownCommand(topic);
-}
-
-export function unknownCommand(typed: string): McpxError {
-  const [close] = nearest(
-    typed,
-    COMMANDS.map(({ usage }) => nameOf(usage)),
-  );
-  const hint = close === undefined ? 'mcpx help' : `mcpx ${close}`;
-  return new McpxError('usage', `there is no command "${typed}"`, { hint });
+  throw unknownCommand(topic.split(' '));
 }

@@ -6,3 +6,8 @@ export function selfCommand(): { command: string; args: string[] } {
   if (isSea() || script === undefined) return { command: process.execPath, args: [] };
   return { command: process.execPath, args: [script] };
 }
+
+/** The same as somebody would type it: the name it was started by. */
+export function selfTyped(): string {
+  return isSea() ? (process.argv[1] ?? 'mcpx') : `node ${process.argv[1]}`;
+}

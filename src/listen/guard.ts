@@ -1,6 +1,6 @@
 /** Who may talk to the HTTP listener at all: Host and Origin against DNS rebinding, and safe addresses to bind. */
 import type { IncomingMessage } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { McpxError } from '../errors.ts';
 
 export interface HostRules {
@@ -12,10 +12,9 @@ export interface HostRules {
   origins: string[];
 }
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
-
+/** `localhost`, `::1` and 127.0.0.0/8; a name that only begins like an address is not one. */
 export function isLoopback(host: string): boolean {
-  return LOOPBACK.has(host.toLowerCase()) || host.startsWith('127.');
+  return host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** Binding elsewhere without a token would let anybody on the network run the user's tools. */

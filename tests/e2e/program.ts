@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const WINDOWS = process.platform === 'win32';
+export const WINDOWS = process.platform === 'win32';
 
 export const EXECUTABLE = join(ROOT, 'dist', WINDOWS ? 'mcpx.exe' : 'mcpx');
 export const BUNDLE = join(ROOT, 'dist', 'mcpx.cjs');

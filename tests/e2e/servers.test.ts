@@ -7,7 +7,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EXECUTABLE, emptyPlace, INITIALIZE, type Place, rpc, serverScript, start } from './program.ts';
+import { nodeLock } from '../../scripts/node.mjs';
+import { hostTarget } from '../../scripts/project.mjs';
+import { EXECUTABLE, emptyPlace, INITIALIZE, type Place, rpc, serverScript, start, WINDOWS } from './program.ts';
 
 const node = process.execPath;
 
@@ -164,15 +166,13 @@ describe('the Inspector CLI', () => {
   );
 
   /** It needs a newer Node than mcpx's tests do: the pinned one that the build fetched. */
-  const newNode = () => {
-    const cache = resolve(import.meta.dirname, '../../.cache/node');
-    const version = readdirSync(cache)[0] ?? '';
-    const folder = join(cache, version);
-    const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((path) =>
-      /(^|[\\/])node(\.exe)?$/.test(path),
-    );
-    return join(folder, found ?? '');
-  };
+  const newNode = resolve(
+    import.meta.dirname,
+    '../../.cache/node',
+    nodeLock().version,
+    hostTarget(),
+    WINDOWS ? 'node.exe' : 'node',
+  );
 
   test('lists the two tools and calls one', async () => {
     expect(existsSync(inspector)).toBe(true);
@@ -181,7 +181,7 @@ describe('the Inspector CLI', () => {
     const run = promisify(execFile);
     const inspect = async (...args: string[]) => {
       const words = [inspector, EXECUTABLE, 'serve', config, ...args];
-      const { stdout } = await run(newNode(), words, { cwd: place.cwd, env: place.env });
+      const { stdout } = await run(newNode, words, { cwd: place.cwd, env: place.env });
       return JSON.parse(stdout);
     };
     const list = await inspect('--method', 'tools/list');
