@@ -32,70 +32,78 @@ export function createFindings(options: { strict?: boolean } = {}): Findings {
     warn: (finding) => void warnings.push(finding),
     unknown: (finding) => void (options.strict === true ? errors : warnings).push(finding),
     check(sources, code = 'config') {
-      const [first, ...more] = errors;
+      const located = inOrder(errors, sources);
+      const [first, ...more] = located;
       if (first === undefined) return;
-      const { message, hint } = more.length === 0 ? one(first, sources) : several(errors, sources);
-      throw new McpxError(code, message, { hint, data: errors.map((finding) => facts(finding, sources)) });
+      const { message, hint } = more.length === 0 ? one(first) : several(located);
+      throw new McpxError(code, message, { hint, data: located.map(facts) });
     },
-    warnings: (sources) => warnings.map((finding) => toWarning(finding, sources)),
+    warnings: (sources) => inOrder(warnings, sources).map(toWarning),
   };
 }
 
 /** `file:line:column: message (hint)`, for one line on stderr. */
 export function warningText({ message, place, line, column, hint }: Warning): string {
-  const where =
-    place === undefined ? '' : `${[place.file, line, column].filter((part) => part !== undefined).join(':')}: `;
-  return `${where}${message}${hint === undefined ? '' : ` (${hint})`}`;
+  const where = place === undefined ? [] : [place.file, line, column].filter((part) => part !== undefined);
+  return `${where.length === 0 ? '' : `${where.join(':')}: `}${message}${hint === undefined ? '' : ` (${hint})`}`;
 }
 
-function toWarning(finding: Finding, sources: readonly Source[]): Warning {
-  const { message, place, hint } = finding;
-  const found = locate(finding, sources);
+/** A finding with its spot in a file, where it has one. */
+interface Located {
+  finding: Finding;
+  source?: Source;
+  position?: Position;
+}
+
+/** From the top of the first file to the end of the last one; what belongs to no file comes first. */
+function inOrder(findings: readonly Finding[], sources: readonly Source[]): Located[] {
+  const order = ({ source, position }: Located): number =>
+    source === undefined ? -1 : sources.indexOf(source) * 2 ** 32 + (position?.offset ?? 0);
+  return findings.map((finding) => locate(finding, sources)).sort((a, b) => order(a) - order(b));
+}
+
+function locate(finding: Finding, sources: readonly Source[]): Located {
+  const { place, part } = finding;
+  const source = place === undefined ? undefined : sources.find(({ file }) => file === place.file);
+  if (place === undefined || source === undefined) return { finding };
+  return { finding, source, position: finding.position ?? positionOf(source, place.path, part) };
+}
+
+function toWarning({ finding: { message, place, hint }, position }: Located): Warning {
   return {
     message,
     ...(place === undefined ? {} : { place }),
-    ...(found === undefined ? {} : { line: found.position.line, column: found.position.column }),
+    ...(position === undefined ? {} : { line: position.line, column: position.column }),
     ...(hint === undefined ? {} : { hint }),
   };
 }
 
 type Told = Pick<Finding, 'message' | 'hint'>;
 
-function one(finding: Finding, sources: readonly Source[]): Told {
-  return { message: text(finding, sources), hint: finding.hint };
+function one(located: Located): Told {
+  return { message: text(located), hint: located.finding.hint ?? 'mcpx config schema' };
 }
 
 /** More would not be read; they are counted. */
 const SHOWN = 10;
 
-function several(errors: Finding[], sources: readonly Source[]): Told {
-  const blocks = errors.slice(0, SHOWN).map((finding) => {
-    const hint = finding.hint === undefined ? '' : `\n  hint: ${finding.hint}`;
-    return `${text(finding, sources)}${hint}`;
+function several(errors: readonly Located[]): Told {
+  const blocks = errors.slice(0, SHOWN).map((located) => {
+    const { hint } = located.finding;
+    return `${text(located)}${hint === undefined ? '' : `\n  hint: ${hint}`}`;
   });
   if (errors.length > SHOWN) blocks.push(`and ${errors.length - SHOWN} more`);
   const message = [`there are ${errors.length} mistakes in the config`, ...blocks].join('\n\n');
-  return { message, hint: 'mcpx config validate' };
+  return { message, hint: 'correct them, then run: mcpx config validate' };
 }
 
-function text(finding: Finding, sources: readonly Source[]): string {
-  const found = locate(finding, sources);
-  if (found === undefined) return finding.message;
-  const { source, position } = found;
-  return blockText({ message: finding.message, file: source.file, text: source.text, position });
+function text({ finding: { message }, source, position }: Located): string {
+  if (source === undefined || position === undefined) return message;
+  return blockText({ message, file: source.file, text: source.text, position });
 }
 
-function facts(finding: Finding, sources: readonly Source[]): Record<string, unknown> {
-  const { message, place, hint } = finding;
-  const position = locate(finding, sources)?.position;
+function facts({ finding: { message, place, hint }, position }: Located): Record<string, unknown> {
   return { message, file: place?.file, path: place?.path, line: position?.line, column: position?.column, hint };
-}
-
-function locate(finding: Finding, sources: readonly Source[]): { source: Source; position: Position } | undefined {
-  const { place } = finding;
-  const source = place === undefined ? undefined : sources.find(({ file }) => file === place.file);
-  if (place === undefined || source === undefined) return undefined;
-  return { source, position: finding.position ?? positionOf(source, place.path, finding.part) };
 }
 
 /** `file:line:column` of a place, for messages that name two. */

@@ -18,6 +18,11 @@ export function isNote(key: string): boolean {
   return key === '$schema' || key.startsWith('x-') || key.startsWith('_') || key.startsWith('//');
 }
 
+/** The same in a map whose keys are names: `x-team` may be one. */
+export function isNoteEntry(key: string, value: unknown): boolean {
+  return isNote(key) && !(key.startsWith('x-') && isRecord(value));
+}
+
 export function inside(place: Place, ...keys: Path): Place {
   return { file: place.file, path: [...place.path, ...keys] };
 }

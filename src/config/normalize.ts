@@ -2,7 +2,7 @@
 import type { Place } from './config.ts';
 import { DOCUMENT } from './fields.ts';
 import { type Findings, placeText } from './findings.ts';
-import { inside, isNote, isRecord, type JsonRecord, kindOf, own, type Path, sameJson } from './json.ts';
+import { inside, isNote, isNoteEntry, isRecord, type JsonRecord, kindOf, own, type Path, sameJson } from './json.ts';
 import { nameKey } from './names.ts';
 import { didYouMean } from './nearest.ts';
 import type { Dialect, Written } from './parts.ts';
@@ -83,9 +83,17 @@ function createReader(source: Source, found: Pick<Found, 'excludes'>, findings: 
         maps.push([key]);
         return readProfiles(own(document, key), { file: source.file, path: [key] }, findings);
       });
+      for (const draft of drafts) tellNamesake(draft, drafts, source, findings);
       return new Map(drafts.map((draft) => [nameKey(draft.name), { draft, entries: entries(ownContainer(draft)) }]));
     },
   };
+}
+
+function tellNamesake(draft: ProfileDraft, all: ProfileDraft[], source: Source, findings: Findings): void {
+  const first = all.find(({ name }) => nameKey(name) === nameKey(draft.name));
+  if (first === undefined || first === draft) return;
+  const message = `profile "${draft.name}" is defined twice: first at ${placeText(first.place, source)}`;
+  findings.error({ message, place: draft.place, part: 'key', hint: 'rename one of them, or remove it' });
 }
 
 function ownContainer({ mcpServers, place }: ProfileDraft): Container[] {
@@ -96,7 +104,7 @@ function ownContainer({ mcpServers, place }: ProfileDraft): Container[] {
 /** The entries of a map by key, of a list by their `name` or `id`. */
 function writtenIn(value: unknown, at: Place, findings: Findings): Written[] {
   if (isRecord(value)) {
-    const named = Object.entries(value).filter(([name]) => !isNote(name));
+    const named = Object.entries(value).filter(([name, entry]) => !isNoteEntry(name, entry));
     return named.map(([name, entry]) => ({ name, value: entry, place: inside(at, name) }));
   }
   if (!Array.isArray(value)) {

@@ -2,7 +2,7 @@
 import type { Filter, FrontKind, Place, Profile, ServerSpec } from './config.ts';
 import { PROFILE } from './fields.ts';
 import type { Findings } from './findings.ts';
-import { inside, isRecord, type JsonRecord, kindOf, own } from './json.ts';
+import { inside, isNoteEntry, isRecord, type JsonRecord, kindOf, own } from './json.ts';
 import { nameKey } from './names.ts';
 import { didYouMean } from './nearest.ts';
 import { readFields, warnUnknown } from './read.ts';
@@ -36,9 +36,8 @@ export function readProfiles(value: unknown, at: Place, findings: Findings): Pro
     });
     return [];
   }
-  return Object.entries(value).flatMap(
-    ([name, profile]) => readProfile(name, profile, inside(at, name), findings) ?? [],
-  );
+  const named = Object.entries(value).filter(([name, profile]) => !isNoteEntry(name, profile));
+  return named.flatMap(([name, profile]) => readProfile(name, profile, inside(at, name), findings) ?? []);
 }
 
 function readProfile(name: string, value: unknown, place: Place, findings: Findings): ProfileDraft | undefined {

@@ -63,7 +63,8 @@ const READERS: { [K in Field['kind']]: Reader<K> } = {
   group: (field, value, at, findings) => {
     if (!isRecord(value)) return wrong(field, value, at, findings);
     for (const key of field.required ?? []) {
-      if (!Object.hasOwn(value, key)) findings.error({ message: `"${pathText(at.path)}" needs "${key}"`, place: at });
+      if (Object.hasOwn(value, key)) continue;
+      findings.error({ message: `"${pathText(at.path)}" needs "${key}"`, place: at, hint: `add "${key}": "…"` });
     }
     warnUnknown(value, Object.keys(field.fields), at, findings);
     return readFields(field.fields, value, at, findings);
@@ -103,7 +104,7 @@ function within(value: number, min: number, max = Number.MAX_SAFE_INTEGER): bool
 
 function wrong(field: Field, value: unknown, at: Place, findings: Findings, hint?: string): undefined {
   const message = `"${pathText(at.path)}" must be ${expected(field)}, not ${shown(field, value)}`;
-  findings.error({ message, place: at, hint: hint ?? advice(field, value) });
+  findings.error({ message, place: at, hint: hint ?? advice(field, value) ?? about(field) });
   return undefined;
 }
 
@@ -126,7 +127,7 @@ function expected(field: Field): string {
   if (field.kind === 'size') return `a size${least(field.min)} such as 65536 (bytes) or "64kb"`;
   if (field.kind === 'enum') return `${listText(quoted(field.values))}${orNull}`;
   if (field.kind === 'enum-or-list') return `${listText(quoted(field.values))}, or a list of names`;
-  if (field.kind === 'list') return `a list of ${field.of.kind === 'group' ? 'objects' : 'text'}`;
+  if (field.kind === 'list') return field.of.kind === 'group' ? 'a list of objects' : 'a list such as ["a", "b"]';
   return `${words[field.kind]}${orNull}`;
 }
 
@@ -148,11 +149,16 @@ function shown(field: Field, value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
+/** The field's own sentence, as a hint. */
+function about({ doc }: Field): string | undefined {
+  return doc === undefined ? undefined : `${doc.charAt(0).toLowerCase()}${doc.slice(1).replace(/\.$/, '')}`;
+}
+
 function advice(field: Field, value: unknown): string | undefined {
   if (field.kind === 'boolean' && (value === 'true' || value === 'false')) return `write ${value} without quotes`;
   if (field.kind === 'integer' && typeof value === 'string' && /^\d+$/.test(value))
     return `write ${value} without quotes`;
-  if (field.kind === 'list' && typeof value === 'string') return `write [${JSON.stringify('…')}]`;
+  if (field.kind === 'list' && typeof value === 'string') return 'write ["…"]';
   const ms = field.kind === 'duration' ? parseDuration(value) : undefined;
   if (ms !== undefined && ms > MAX_DURATION)
     return `the longest is ${formatDuration(MAX_DURATION - (MAX_DURATION % 3_600_000))}`;

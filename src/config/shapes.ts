@@ -1,5 +1,5 @@
 /** The shapes of file that are accepted as they are: where each keeps its servers, and what it implies. */
-import { isNote, isRecord, type JsonRecord, own, type Path } from './json.ts';
+import { isNote, isNoteEntry, isRecord, type JsonRecord, own, type Path } from './json.ts';
 import type { Dialect } from './parts.ts';
 import { TYPES } from './target.ts';
 
@@ -80,7 +80,7 @@ export function findServers(document: JsonRecord): Found {
 
 /** A document that is nothing but servers. */
 function bareMap(document: JsonRecord): Container[] {
-  const entries = Object.entries(document).filter(([key]) => !isNote(key));
+  const entries = Object.entries(document).filter(([key, value]) => !isNoteEntry(key, value));
   if (entries.length === 0 || !entries.every(([, value]) => looksLikeServer(value))) return [];
   return [{ path: [], value: Object.fromEntries(entries), dialect: {} }];
 }

@@ -13,7 +13,7 @@ export function describeConfig(config: Pick<Config, 'settings' | 'profiles'>): J
   ]);
   return {
     mcpServers: byName([...shared]),
-    profiles: Object.fromEntries(config.profiles.map((profile) => [profile.name, describeProfile(profile)])),
+    profiles: Object.fromEntries(config.profiles.map((profile) => [profile.name, describeProfile(profile, shared)])),
     ...Object.fromEntries(settings),
   };
 }
@@ -27,13 +27,13 @@ function byName(servers: ServerSpec[]): JsonRecord {
   return Object.fromEntries(servers.map((spec) => [spec.title ?? spec.name, describeServer(spec)]));
 }
 
-function describeProfile({ enabled, servers, front, ...filters }: Profile): JsonRecord {
-  const own = servers.filter(belongsToProfile);
-  const shared = servers.filter((spec) => !belongsToProfile(spec));
+function describeProfile({ enabled, servers, front, ...filters }: Profile, all: ReadonlySet<ServerSpec>): JsonRecord {
+  const ownServers = servers.filter(belongsToProfile);
+  const chosen = servers.filter((spec) => all.has(spec));
   return {
     ...(enabled ? {} : { enabled }),
-    servers: shared.map(({ name }) => name),
-    ...(own.length === 0 ? {} : { mcpServers: byName(own) }),
+    servers: chosen.length === all.size ? ['*'] : chosen.map(({ name }) => name),
+    ...(ownServers.length === 0 ? {} : { mcpServers: byName(ownServers) }),
     ...(front === undefined ? {} : { front }),
     ...filtersOf(filters),
   };

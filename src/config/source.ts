@@ -88,7 +88,7 @@ export function positionOf(source: Source, path: Path, part: 'key' | 'value' = '
     // A whole object is no place to point at: its key is.
     const pointAtKey = part === 'key' || length < path.length || node.type === 'object' || node.type === 'array';
     const target = pointAtKey && keyNode !== undefined ? keyNode : node;
-    return positionAt(source.text, target.offset, target.length);
+    return positionAt(source.text, target.offset, target.type === 'object' ? 1 : target.length);
   }
   return positionAt(source.text, source.root.offset, 1);
 }
@@ -117,7 +117,7 @@ function describe(code: string, found: string, text: string, offset: number): Tr
   }
   switch (code) {
     case 'CommaExpected':
-      if (/^[}\]]/.test(found)) return unclosed(found === '}' ? ']' : '}');
+      if (/^[}\]]/.test(found)) return unclosed(found === '}' ? ']' : '}', before);
       return { message: 'a comma is missing', hint: 'put a comma at the mark', offset: before };
     case 'ColonExpected':
       return { message: 'a colon is missing after the key', hint: 'write "key": value', offset: before };
@@ -129,9 +129,9 @@ function describe(code: string, found: string, text: string, offset: number): Tr
         hint: 'write text in double quotes, a number, true, false, null, [] or {}',
       };
     case 'CloseBraceExpected':
-      return unclosed('}');
+      return unclosed('}', before);
     case 'CloseBracketExpected':
-      return unclosed(']');
+      return unclosed(']', before);
     case 'EndOfFileExpected':
       return { message: 'there is more text after the end of the config', hint: 'remove it, or one "}" before it' };
     case 'InvalidEscapeCharacter':
@@ -148,8 +148,8 @@ function describe(code: string, found: string, text: string, offset: number): Tr
   }
 }
 
-function unclosed(closer: string): Trouble {
-  return { message: `a "${closer}" is missing`, hint: `close what is open with "${closer}"` };
+function unclosed(closer: string, offset: number): Trouble {
+  return { message: `a "${closer}" is missing`, hint: `put "${closer}" at the mark`, offset };
 }
 
 function symbolHint(found: string): string {

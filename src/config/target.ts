@@ -70,7 +70,7 @@ export function readTarget(server: Written, parts: Parts, findings: Findings): T
   if (type === 'stdio') return readStdio(server, parts, findings);
   if (type === 'module') return only('module', parts.read<string>('module'));
   if (type === 'builtin') return readBuiltin(server, parts, findings);
-  return readRemote(type, parts, findings);
+  return readRemote(type, server, parts, findings);
 }
 
 function only(type: 'module', module: string | undefined): Target | undefined {
@@ -82,9 +82,9 @@ function readType(server: Written, parts: Parts, findings: Findings): ServerType
   if (written !== undefined) {
     const type = TYPES.get(String(written.value).toLowerCase());
     if (type !== undefined) return type;
-    const message = `server "${server.name}" has the unknown type ${JSON.stringify(written.value)}`;
-    const hint = didYouMean(String(written.value), TYPES.keys()) ?? `the types are ${listText(KNOWN, 'and')}`;
-    findings.error({ message, place: written.place, hint });
+    const named = JSON.stringify(written.value);
+    const message = `server "${server.name}" has the unknown type ${named}: the types are ${listText(KNOWN, 'and')}`;
+    findings.error({ message, place: written.place, hint: didYouMean(String(written.value), TYPES.keys()) });
     return undefined;
   }
   const [command, url] = [parts.part('command'), parts.part('url')];
@@ -164,28 +164,30 @@ function readBuiltin(server: Written, parts: Parts, findings: Findings): Target 
   return undefined;
 }
 
-function readRemote(type: RemoteServer['type'], parts: Parts, findings: Findings): Target | undefined {
+function readRemote(type: RemoteServer['type'], server: Written, parts: Parts, findings: Findings): Target | undefined {
   const url = parts.read<string>('url');
   const headers = parts.read<Record<string, string>>('headers') ?? {};
   const oauth = parts.read<Record<string, unknown>>('oauth');
   checkHeaders(headers, parts, findings);
-  if (url === undefined || !checkUrl(url, type, parts, findings)) return undefined;
+  const problem = url === undefined ? undefined : urlProblem(url, type);
+  if (problem !== undefined) {
+    const place = parts.part('url')?.place ?? server.place;
+    findings.error({
+      message: `"url" of server "${server.name}" ${problem}`,
+      place,
+      hint: 'such as https://example.com/mcp',
+    });
+  }
+  if (url === undefined || problem !== undefined) return undefined;
   return { type, url, headers, ...(oauth === undefined ? {} : { oauth }) };
 }
 
 /** A URL with placeholders is checked when the server starts. */
-function checkUrl(url: string, type: RemoteServer['type'], parts: Parts, findings: Findings): boolean {
-  if (hasPlaceholder(url)) return true;
+function urlProblem(url: string, type: RemoteServer['type']): string | undefined {
+  if (hasPlaceholder(url)) return undefined;
   const schemes = type === 'ws' ? ['ws:', 'wss:'] : ['http:', 'https:'];
-  if (URL.canParse(url) && schemes.includes(new URL(url).protocol)) return true;
-  const place = parts.part('url')?.place;
-  const message = `a server of type "${type}" needs a URL that begins with ${listText(schemes.map((scheme) => `${scheme}//`))}`;
-  findings.error({
-    message,
-    ...(place === undefined ? {} : { place }),
-    hint: `such as ${schemes.at(-1)}//example.com/mcp`,
-  });
-  return false;
+  if (URL.canParse(url) && schemes.includes(new URL(url).protocol)) return undefined;
+  return `must begin with ${listText(schemes.map((scheme) => `${scheme}//`))} and name a host`;
 }
 
 /** What HTTP cannot carry would fail at the first request, far from here. */
