@@ -43,10 +43,10 @@ export function createHttpClient(address: string, name: string): HttpClient {
       flushed?.();
       flushed = undefined;
     };
-    const once = () =>
+    const once = (via: http.Agent | false) =>
       new Promise<IncomingMessage>((resolve, reject) => {
         const { method, headers } = wanted;
-        current = (secure ? https : http).request(url, { method, headers, agent });
+        current = (secure ? https : http).request(url, { method, headers, agent: via });
         current.once('response', resolve);
         current.once('finish', flush);
         current.on('error', (error) => reject(Object.assign(error, { reused: current?.reusedSocket })));
@@ -54,7 +54,8 @@ export function createHttpClient(address: string, name: string): HttpClient {
       });
     const follow = async (): Promise<IncomingMessage> => {
       for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-        const response = await once().catch((error) => (canRepeat(error) ? once() : Promise.reject(error)));
+        // The second time on a socket of its own: others that were kept alive may be closed as well.
+        const response = await once(agent).catch((error) => (canRepeat(error) ? once(false) : Promise.reject(error)));
         if (!isRedirect(response)) return response;
         discard(response);
         url = target(url, response, name);
@@ -97,7 +98,8 @@ function isRedirect(response: IncomingMessage): boolean {
 /** Only 307 and 308 keep the method and the body; another origin would get headers that are not meant for it. */
 function target(url: URL, response: IncomingMessage, name: string): URL {
   const { statusCode, headers } = response;
-  const to = URL.canParse(headers.location ?? '', url.href) ? new URL(headers.location ?? '', url.href) : undefined;
+  const location = headers.location ?? '';
+  const to = location !== '' && URL.canParse(location, url.href) ? new URL(location, url.href) : undefined;
   if (to && to.origin === url.origin && (statusCode === 307 || statusCode === 308)) return to;
   const where = to ? `to "${to.origin}${to.pathname}"` : 'to nowhere';
   throw new McpxError(

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { McpxError, RpcError } from '../errors.ts';
 import { decode } from '../wire/framing.ts';
 import { undelivered } from '../wire/undelivered.ts';
+import { redact } from './secrets.ts';
 
 const ENDPOINT =
   'check "url": it must be a Streamable HTTP endpoint; the older SSE transport is not supported by this version';
@@ -14,6 +15,8 @@ export interface Refusal {
   retryAfter: string | undefined;
   /** Whether the request named a session. */
   inSession: boolean;
+  /** What must not be repeated, should the body quote it. */
+  secrets: string[];
 }
 
 /** What an answer with an error status means. An error that the upstream put into words is relayed verbatim. */
@@ -36,7 +39,7 @@ export function refusalError(refusal: Refusal): McpxError | RpcError {
     return new McpxError('overloaded', `server "${name}" has had too many requests (${said})`, { hint });
   }
   const hint = status === 404 || status === 405 ? ENDPOINT : undefined;
-  return new McpxError('unreachable', `server "${name}" answered ${said}${excerpt(body)}`, { hint });
+  return new McpxError('unreachable', `server "${name}" answered ${said}${excerpt(body, refusal.secrets)}`, { hint });
 }
 
 /** 404 by the specification; many servers say 400 and speak of the session. */
@@ -47,20 +50,30 @@ function isSessionLost({ status, body, inSession }: Refusal): boolean {
 /** What a failed exchange means: nothing was sent while there was no connection. */
 export function networkError(name: string, address: string, error: NodeJS.ErrnoException): Error {
   if (error instanceof McpxError || error instanceof RpcError) return error;
-  const why = error.code ?? error.message;
-  const details = { cause: error };
-  if (error.syscall === 'connect' || error.syscall === 'getaddrinfo' || isTls(error)) {
-    return undelivered(`server "${name}" cannot be reached at "${address}": ${why}`, details);
+  if (error.code === 'ERR_INVALID_CHAR' || error.code === 'ERR_INVALID_HTTP_TOKEN') {
+    return new McpxError('config', `server "${name}" has a header that cannot be sent: ${error.message}`);
   }
-  return new McpxError('unreachable', `server "${name}" broke off: ${why}`, details);
+  const why = error.code ?? error.message;
+  if (isCertificate(error)) {
+    const hint = 'if you trust its authority, set NODE_EXTRA_CA_CERTS to the file with its certificate';
+    return undelivered(`server "${name}" has a certificate that is not trusted: ${why}`, { hint, cause: error });
+  }
+  if (isConnect(error))
+    return undelivered(`server "${name}" cannot be reached at "${address}": ${why}`, { cause: error });
+  return new McpxError('unreachable', `server "${name}" broke off: ${why}`, { cause: error });
 }
 
-function isTls({ code = '' }: NodeJS.ErrnoException): boolean {
-  return /CERT|^ERR_TLS|^ERR_SSL|UNABLE_TO_/.test(code);
+/** An AggregateError says that each address of a host was tried in vain. */
+function isConnect(error: NodeJS.ErrnoException): boolean {
+  return error.syscall === 'connect' || error.syscall === 'getaddrinfo' || error instanceof AggregateError;
 }
 
-function excerpt(body: string): string {
-  const text = body
+function isCertificate({ code = '' }: NodeJS.ErrnoException): boolean {
+  return /CERT|^UNABLE_TO_/.test(code);
+}
+
+function excerpt(body: string, secrets: string[]): string {
+  const text = redact(body, secrets)
     .slice(0, 300)
     .replace(/[\x00-\x1f\x7f-\x9f\s]+/g, ' ')
     .trim();

@@ -5,6 +5,7 @@ import spawn from 'cross-spawn';
 import { createStreamChannel } from '../wire/stream.ts';
 import { exitFailure, startFailure } from './failure.ts';
 import { type ProcessGroup, processGroup } from './group.ts';
+import { secretsOf } from './secrets.ts';
 import { createStderrRing, type StderrRing } from './stderr.ts';
 import {
   type LaunchOf,
@@ -23,7 +24,6 @@ const NEWS_WAIT = 250;
 const POLL = 20;
 /** How long a stop waits for killed processes to vanish, in ms: one that hangs in the kernel must not hold us. */
 const KILL_WAIT = 500;
-const SECRET_NAME = /key|token|secret|passw|auth|cred|cookie|session|private|dsn/i;
 
 /** Starts the process. Throws when that fails at once; a failure that shows later is told through `closed`. */
 export function openProcess(launch: StdioLaunch, options: TransportOptions): Transport {
@@ -115,16 +115,9 @@ function watchStderr(
   options: TransportOptions,
 ): StderrRing {
   return createStderrRing(child.stderr, {
-    secrets: secretsIn(launch.env),
+    secrets: secretsOf(launch),
     line: (line) => options.log.debug(line, { server: options.name, stream: 'stderr' }),
   });
-}
-
-/** What was configured for this child under a name that looks secret; what it inherits is not ours to judge. */
-function secretsIn(env: Record<string, string>): string[] {
-  return Object.entries(env)
-    .filter(([name, value]) => value.length >= 6 && SECRET_NAME.test(name))
-    .map(([, value]) => value);
 }
 
 /** The stop of a process group; calling it again with smaller bounds hurries it. */

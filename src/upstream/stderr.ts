@@ -1,5 +1,6 @@
 /** The last lines that a child wrote to stderr: bounded in lines and in length, without control characters and known secrets. */
 import type { Readable } from 'node:stream';
+import { redact } from './secrets.ts';
 
 export interface StderrRing {
   lines(): string[];
@@ -39,10 +40,4 @@ export function createStderrRing(stream: Readable, options: StderrOptions): Stde
   stream.on('end', () => add(partial));
   stream.on('error', () => add(partial));
   return { lines: () => [...ring] };
-}
-
-function redact(line: string, secrets: string[]): string {
-  let safe = line;
-  for (const secret of secrets) safe = safe.replaceAll(secret, '***');
-  return safe;
 }
