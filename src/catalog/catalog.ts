@@ -137,7 +137,7 @@ export class Catalog {
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
       this.#revision++;
-      if (!this.#closed) log.warn(`server "${slot.name}" is not available: ${messageOf(error)}`);
+      log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
     }
   }
 }

@@ -5,6 +5,7 @@ import type { ToolResult } from '../router/router.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Invocation } from './command.ts';
 import { note, paint, print, printJson } from './output.ts';
+import { whileWaiting } from './progress.ts';
 import { splitTarget, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
@@ -18,7 +19,7 @@ export function run(invocation: Invocation): Promise<number> {
   }
   const given = { ...readArgs(flags.value('args')), ...Object.fromEntries(pairs.map(readPair)) };
   return withApp(invocation, async (app) => {
-    const result = await app.router().call({
+    const call = app.router().call({
       server,
       tool,
       arguments: given,
@@ -26,6 +27,7 @@ export function run(invocation: Invocation): Promise<number> {
       signal: stop,
       progress: showProgress,
     });
+    const result = await whileWaiting(`running ${target}`, call);
     if (flags.has('json')) await printJson(result);
     else await show(result);
     return result.isError === true ? EXIT_CODES.tool : 0;

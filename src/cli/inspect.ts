@@ -2,6 +2,7 @@
 import { definition, describeServer, describeTool } from '../front/inspect.ts';
 import type { Invocation } from './command.ts';
 import { print, printJson } from './output.ts';
+import { whileStarting } from './progress.ts';
 import { splitTarget, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
@@ -10,12 +11,12 @@ export function run(invocation: Invocation): Promise<number> {
     const router = app.router();
     const json = invocation.flags.has('json');
     if (toolName === undefined) {
-      const view = await router.server(server);
+      const view = await whileStarting(server, router.server(server));
       if (json) await printJson({ server, tools: view.tools.map(definition) });
       else await print(describeServer(view, settings));
       return 0;
     }
-    const tool = await router.tool(server, toolName);
+    const tool = await whileStarting(server, router.tool(server, toolName));
     if (json) await printJson(definition(tool));
     else await print(describeTool(server, tool, settings));
     return 0;

@@ -4,15 +4,18 @@ import { firstSentence } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { note, paint, print, printJson, table } from './output.ts';
+import { whileStarting, whileWaiting } from './progress.ts';
 import { withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   return withApp(invocation, async (app, config) => {
     const [only] = invocation.args;
     const router = app.router();
-    if (only === undefined)
-      await app.listed(undefined, longestStart(config.profiles.flatMap(({ servers }) => servers)));
-    const servers = only === undefined ? router.servers() : [await router.server(only)];
+    const wait = longestStart(config.profiles.flatMap(({ servers }) => servers));
+    if (only === undefined) await whileWaiting('starting the servers', app.listed(undefined, wait));
+    const servers = only === undefined ? router.servers() : [await whileStarting(only, router.server(only))];
+    const [alone] = servers;
+    if (only !== undefined && alone?.entry.listing.kind === 'failed') throw alone.entry.listing.error;
     const failed = servers.filter(({ entry }) => entry.listing.kind !== 'listed');
     for (const server of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(server)}`);
     if (servers.length > 0 && failed.length === servers.length) {

@@ -154,7 +154,7 @@ function unknownServer(name: string, entries: ServerEntry[]): McpxError {
   const names = entries.map((entry) => entry.name);
   const close = nearest(name, names);
   return new McpxError('not_found', `no server is called "${name}"${didYouMean(close)}`, {
-    hint: names.length === 0 ? 'no server is configured' : `the servers are: ${names.sort().join(', ')}`,
+    hint: names.length === 0 ? 'no server is configured' : `the servers are: ${some(names)}`,
     data: { nearest: close },
   });
 }
@@ -163,9 +163,17 @@ function unknownTool(server: string, name: string, tools: Tool[]): McpxError {
   const names = tools.map((tool) => tool.name);
   const close = nearest(name, names);
   return new McpxError('not_found', `server "${server}" has no tool "${name}"${didYouMean(close)}`, {
-    hint: names.length === 0 ? `"${server}" offers no tools` : `mcpx inspect ${server}`,
+    hint: names.length === 0 ? `"${server}" offers no tools` : `its tools are: ${some(names)}`,
     data: { nearest: close },
   });
+}
+
+/** Names in an error, sorted; a long list is cut and counted. */
+const MAX_NAMES = 40;
+
+function some(names: string[]): string {
+  const shown = [...names].sort().slice(0, MAX_NAMES).join(', ');
+  return names.length <= MAX_NAMES ? shown : `${shown} and ${names.length - MAX_NAMES} more`;
 }
 
 function didYouMean(names: string[]): string {
@@ -177,6 +185,6 @@ function badArguments(fault: ArgumentFault): McpxError {
   return new McpxError(
     'arguments',
     [`the arguments do not fit "${fault.server}.${fault.tool.name}"`, ...lines].join('\n'),
-    { data: fault },
+    { data: fault, hint: `mcpx inspect ${fault.server}.${fault.tool.name}` },
   );
 }

@@ -1,0 +1,290 @@
+/** The command line in process: every command against the built-in servers, and the words that are no command. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runCli } from '../../src/cli/cli.ts';
+import { nameOf, readFlags } from '../../src/cli/command.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { table } from '../../src/cli/output.ts';
+
+let stdout = '';
+let stderr = '';
+
+beforeEach(() => {
+  stdout = '';
+  stderr = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation(((text: string, done?: () => void) => {
+    stdout += text;
+    done?.();
+    return true;
+  }) as typeof process.stdout.write);
+  vi.spyOn(process.stderr, 'write').mockImplementation(((text: string) => {
+    stderr += text;
+    return true;
+  }) as typeof process.stderr.write);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+const mcpx = (...words: string[]) =>
+  runCli({ words, stdinIsTerminal: true, stop: new AbortController().signal, atExit: () => undefined });
+
+function configFile(content: unknown): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'mcpx-cli-')), 'config.json');
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+describe('help and version', () => {
+  test('bare mcpx at a terminal prints help', async () => {
+    expect(await mcpx()).toBe(0);
+    expect(stdout).toContain('mcpx demo');
+  });
+
+  test.each(['--version', '-V', '-v'])('%s', async (flag) => {
+    expect(await mcpx(flag)).toBe(0);
+    expect(stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
+  });
+
+  test.each(COMMANDS.map(({ usage }) => nameOf(usage)))('%s has help in both forms', async (name) => {
+    expect(await mcpx(...name.split(' '), '--help')).toBe(0);
+    const byFlag = stdout;
+    stdout = '';
+    expect(await mcpx('help', ...name.split(' '))).toBe(0);
+    expect(stdout).toBe(byFlag);
+    expect(stdout).toContain(`mcpx ${name}`);
+  });
+
+  test('a family of commands has help of its own, an unknown topic has none', async () => {
+    expect(await mcpx('help', 'config')).toBe(0);
+    expect(stdout).toContain('mcpx config schema');
+    expect(await mcpx('help', 'nonsense')).toBe(2);
+    expect(await mcpx('--help')).toBe(0);
+  });
+});
+
+describe('words that are wrong', () => {
+  test.each([
+    [['toolz'], 'there is no command "toolz"', 'mcpx tools'],
+    [['config'], 'there is no command "config"', 'config'],
+    [['config', 'sho'], 'there is no command "config sho"', 'mcpx config show'],
+    [['zzz'], 'there is no command "zzz"', 'mcpx help'],
+    [['list', '--jsn'], 'unknown option "--jsn"', 'did you mean --json?'],
+    [['list', '--log-levle', 'x'], '--log-levle', 'mcpx help list'],
+    [['list', '--config'], 'value is missing', 'mcpx help list'],
+    [['exec'], 'missing required args', 'mcpx help exec'],
+    [['list', 'a'], 'unused args', 'mcpx help list'],
+  ])('%j', async (words, message, hint) => {
+    expect(await mcpx(...words)).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(hint);
+    expect(stdout).toBe('');
+  });
+});
+
+describe('flags', () => {
+  const options = [
+    { flags: '-c, --config <file>', doc: '' },
+    { flags: '--http [address]', doc: '' },
+    { flags: '--json', doc: '' },
+  ];
+  test.each([
+    [['--config', '007'], 'config', ['007']],
+    [['-c', 'a', '--config=b=c'], 'config', ['a', 'b=c']],
+    [['--config', '-'], 'config', ['-']],
+    [['--http', '--json'], 'http', []],
+    [['--http', '1:2'], 'http', ['1:2']],
+    [['--', '--config', 'x'], 'config', []],
+  ])('%j', (words, name, values) => {
+    expect(readFlags(words, options).values(name)).toEqual(values);
+  });
+
+  test('a flag without a value is there', () => {
+    const flags = readFlags(['--json', '--http'], options);
+    expect([flags.has('json'), flags.has('http'), flags.has('config'), flags.value('http')]).toEqual([
+      true,
+      true,
+      false,
+      undefined,
+    ]);
+  });
+});
+
+describe('the shell tool', () => {
+  test('list, with and without --json', async () => {
+    expect(await mcpx('list', '--demo')).toBe(0);
+    expect(stdout).toMatch(/^math +builtin +math$/m);
+    stdout = '';
+    expect(await mcpx('list', '--demo', '--json')).toBe(0);
+    expect(JSON.parse(stdout)).toHaveLength(5);
+  });
+
+  test('list of nothing says what to do', async () => {
+    expect(await mcpx('list', '--config', configFile({ mcpServers: {} }))).toBe(0);
+    expect(stdout).toContain('no server is configured');
+  });
+
+  test('list shows every kind of target without its secrets', async () => {
+    const file = configFile({
+      mcpServers: {
+        a: { url: 'https://x.example/mcp?key=hunter2', headers: { Authorization: 'Bearer hunter2' } },
+        b: { type: 'module', module: './tools.mjs' },
+        c: { command: 'run', args: ['--token', 'hunter2'], disabled: true },
+      },
+      profiles: { default: { servers: ['*'] }, other: { servers: ['a'] } },
+    });
+    expect(await mcpx('list', '--config', file)).toBe(0);
+    expect(stdout).toContain('x.example');
+    expect(stdout).toContain('tools.mjs');
+    expect(stdout).toMatch(/^other +a/m);
+    expect(stdout).not.toContain('hunter2');
+  });
+
+  test('tools of all, of one, as JSON', async () => {
+    expect(await mcpx('tools', '--demo')).toBe(0);
+    expect(stdout).toMatch(/^time\.now +\S/m);
+    stdout = '';
+    expect(await mcpx('tools', '--demo', 'math', '--json')).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([{ server: 'math' }]);
+  });
+
+  test('one dead server is a warning, all dead is exit 4', async () => {
+    const dead = { command: 'no-such-program-anywhere' };
+    expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead, math: { type: 'builtin' } } }))).toBe(0);
+    expect(stdout).toContain('math.calculate');
+    expect(stderr).toContain('dead');
+    expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
+    expect(await mcpx('inspect', 'dead', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
+  });
+
+  test('inspect a server and a tool, as text and as JSON', async () => {
+    expect(await mcpx('inspect', '--demo', 'time')).toBe(0);
+    expect(stdout).toContain('now(');
+    stdout = '';
+    expect(await mcpx('inspect', '--demo', 'time.now')).toBe(0);
+    expect(stdout).toContain('now(');
+    stdout = '';
+    await mcpx('inspect', '--demo', 'time', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ server: 'time' });
+    stdout = '';
+    await mcpx('inspect', '--demo', 'time.now', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'now', inputSchema: { type: 'object' } });
+  });
+
+  test('exec takes pairs, JSON pairs and --args', async () => {
+    expect(await mcpx('exec', '--demo', 'math.statistics', 'numbers:=[1,2,3]')).toBe(0);
+    expect(stdout).toContain('"mean":2');
+    stdout = '';
+    const file = configFile('{"expression":"1+1"}');
+    expect(await mcpx('exec', '--demo', 'math.calculate', '--args', `@${file}`, '--json')).toBe(0);
+    expect(JSON.parse(stdout).structuredContent).toEqual({ result: 2 });
+  });
+
+  test.each([
+    [['math.calculate', 'expression=1/'], 5, 'error: '],
+    [['math.calculate', 'wrong=1'], 2, 'expression'],
+    [['math.calculate', '--args', '[1]'], 2, 'must be a JSON object'],
+    [['math.calculate', '--args', '{'], 2, 'is not JSON'],
+    [['math.calculate', '--args', '@/nowhere/at/all'], 2, 'cannot be read'],
+    [['math.calculate', 'expression:=nope'], 2, 'is not JSON'],
+    [['math.calculat'], 7, 'did you mean "calculate"?'],
+    [['nope.x'], 7, 'no server is called "nope"'],
+  ])('exec %j ends with %i', async (words, code, message) => {
+    expect(await mcpx('exec', '--demo', ...words)).toBe(code);
+    expect(stderr).toContain(message);
+    expect(stdout).toBe('');
+  });
+});
+
+describe('config commands', () => {
+  test('validate says ok, or what is missing, or exits 6', async () => {
+    const file = configFile({ mcpServers: { gh: { command: 'x', env: { T: '${NOT_SET_ANYWHERE}' } } } });
+    expect(await mcpx('config', 'validate', file)).toBe(0);
+    expect(stdout).toBe(`${file}: ok, 1 server\n`);
+    expect(stderr).toContain('NOT_SET_ANYWHERE');
+    stdout = '';
+    expect(await mcpx('config', 'validate', file, '--json')).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: true,
+      missing: [{ server: 'gh', variables: ['NOT_SET_ANYWHERE'] }],
+    });
+    expect(await mcpx('config', 'validate', configFile('{'))).toBe(6);
+    expect(await mcpx('config', 'validate')).toBe(6);
+  });
+
+  test('an unknown key is a warning, with --strict an error', async () => {
+    const file = configFile({ mcpServers: {}, profils: {} });
+    expect(await mcpx('config', 'validate', file)).toBe(0);
+    expect(stderr).toMatch(/warning: .*profils.*profiles/s);
+    expect(await mcpx('config', 'validate', file, '--strict')).toBe(6);
+  });
+
+  test('path, show and schema', async () => {
+    expect(await mcpx('config', 'path')).toBe(0);
+    expect(stdout).toMatch(/\.mcpx.config\.json\n$/);
+    expect(stderr).toContain('not there yet');
+    stdout = '';
+    expect(await mcpx('config', 'path', '--json')).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([{ exists: false }]);
+    stdout = '';
+    expect(await mcpx('config', 'show', '--config', configFile({ mcpServers: { a: { command: 'x' } } }))).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ mcpServers: { a: { command: 'x' } }, http: { port: 3095 } });
+    stdout = '';
+    expect(await mcpx('config', 'schema')).toBe(0);
+    expect(JSON.parse(stdout)).toHaveProperty('properties.mcpServers');
+  });
+});
+
+describe('serving', () => {
+  test('demo prints its report, answers, and ends when told', async () => {
+    const stop = new AbortController();
+    const ended = runCli({
+      words: ['demo', '--port', '0'],
+      stdinIsTerminal: true,
+      stop: stop.signal,
+      atExit: () => undefined,
+    });
+    await vi.waitFor(() => expect(stdout).toContain('Running.'));
+    const [, url = ''] = /^status +(\S+)$/m.exec(stdout) ?? [];
+    const status: any = await (await fetch(url)).json();
+    expect(status.profiles[0].servers).toHaveLength(5);
+    stop.abort();
+    expect(await ended).toBe(0);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test('serve --http says where it listens', async () => {
+    const stop = new AbortController();
+    const file = configFile({ mcpServers: { math: { type: 'builtin' } } });
+    const ended = runCli({
+      words: ['--http', '127.0.0.1:0', '-c', file],
+      stdinIsTerminal: true,
+      stop: stop.signal,
+      atExit: () => undefined,
+    });
+    await vi.waitFor(() => expect(stderr).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\/mcp/));
+    stop.abort();
+    expect(await ended).toBe(0);
+  });
+
+  test.each([
+    [['serve', '--http', 'a:b:c'], 2, 'is not an address'],
+    [['serve', '--port', '70000'], 2, 'is not a port'],
+    [['serve', '--http', 'nowhere.json'], 6, 'does not exist'],
+    [['nowhere.json', '--port', '0'], 6, 'does not exist'],
+    [['serve', '--demo', '--host', '0.0.0.0', '--port', '0'], 6, 'without a token'],
+    [['serve', '--demo', '--front', 'nice', '--port', '0'], 2, 'front'],
+  ])('%j ends with %i', async (words, code, message) => {
+    expect(await mcpx(...words)).toBe(code);
+    expect(stderr).toContain(message);
+  });
+});
+
+test('a table pads all but its last column', () => {
+  expect(
+    table([
+      ['a', 'b'],
+      ['ccc', 'd'],
+    ]),
+  ).toBe('a    b\nccc  d');
+});
