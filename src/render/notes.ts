@@ -7,24 +7,38 @@ const MAX_NOTE = 60;
 /** Limits that say nothing: generators write them for every integer. */
 const IDLE_LIMITS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 63, -(2 ** 63), Number.MAX_VALUE]);
 
+/** Formats that only tell how many bits a number has. */
+const IDLE_FORMATS = new Set([
+  'int32',
+  'int64',
+  'uint',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'float',
+  'double',
+  'decimal',
+]);
+
 /** What a schema says of its value beyond the type, in a few words each. */
 export function notesOf(schema: Schema): string[] {
   const { type, format, pattern, multipleOf, uniqueItems, contentEncoding, deprecated } = schema;
   const notes = [
     type === 'integer' && 'integer',
-    typeof format === 'string' && clean(format),
-    typeof contentEncoding === 'string' && clean(contentEncoding),
+    typeof format === 'string' && !IDLE_FORMATS.has(format) && format,
+    typeof contentEncoding === 'string' && contentEncoding,
     range(bounds(schema), ''),
     range([limit(schema.minLength), limit(schema.maxLength)], ' chars'),
     range([limit(schema.minItems), limit(schema.maxItems)], ' items'),
     range([limit(schema.minProperties), limit(schema.maxProperties)], ' keys'),
     typeof multipleOf === 'number' && `multiple of ${multipleOf}`,
     uniqueItems === true && 'unique',
-    typeof pattern === 'string' && pattern.length <= MAX_NOTE && `/${clean(pattern)}/`,
+    typeof pattern === 'string' && pattern.length <= MAX_NOTE && `/${pattern}/`,
     'default' in schema && schema.default !== null && `default ${short(schema.default)}`,
     deprecated === true && 'deprecated',
   ];
-  return notes.filter((note) => typeof note === 'string' && note !== '').map((note) => oneLine(String(note)));
+  return notes.filter((note) => typeof note === 'string' && note !== '').map(String);
 }
 
 function limit(value: unknown): number | undefined {
@@ -48,25 +62,28 @@ function range([low, high]: (number | string | undefined)[], unit: string): stri
   if (low === high) return `${low}${unit}`;
   if (low === undefined) return `≤${high}${unit}`;
   if (low === 0 && high === undefined && unit !== '') return '';
+  if (low === 1 && high === undefined && unit !== '') return 'non-empty';
   return high === undefined ? `≥${low}${unit}` : `${low}..${high}${unit}`;
 }
 
 function short(value: unknown): string {
-  return cut(clean(JSON.stringify(value) ?? ''), MAX_NOTE);
+  return cut(JSON.stringify(value) ?? '', MAX_NOTE);
 }
 
 /** Description and notes as the text of one comment, without its mark; empty when there is nothing to say. */
 export function commentText(description: unknown, notes: string[], maxDescription?: number): string {
   const whole = typeof description === 'string' ? oneLine(clean(description)) : '';
   const about = maxDescription === undefined ? whole : cut(whole, maxDescription);
-  const fresh = [...new Set(notes)].filter((note) => !isSaid(note, whole));
+  const fresh = [...new Set(notes.map((note) => oneLine(clean(note))))].filter((note) => !isSaid(note, whole));
   if (about === '') return fresh.join(', ');
   return fresh.length === 0 ? about : `${about} (${fresh.join(', ')})`;
 }
 
-/** True when the description tells the note already: "Defaults to 10" says "default 10". */
+/** True when the description tells the note already: "Defaults to 10" says "default 10", "(1-10)" says "1..10". */
 function isSaid(note: string, description: string): boolean {
   if (description.includes(note)) return true;
+  const limits = /^(-?[\d.]+?)\.\.(-?[\d.]+)/.exec(note);
+  if (limits) return new RegExp(`\\b${limits[1]}\\b.{1,5}\\b${limits[2]}\\b`).test(description);
   if (!note.startsWith('default ')) return false;
   const value = note.slice('default '.length).replace(/^"(.*)"$/, '$1');
   return /default/i.test(description) && description.includes(value);

@@ -59,6 +59,8 @@ export function literal(value: unknown): string {
   );
 }
 
+/** Quoted unless plainly an identifier; what lies beyond the basic plane depends on the reader's edition of Unicode. */
 export function propertyKey(key: string): string {
-  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key) ? key : literal(key);
+  const plain = /^[\p{L}$_][\p{L}\p{Nd}$_]*$/u.test(key) && !/[\uD800-\uDFFF]/.test(key);
+  return plain ? key : literal(key);
 }

@@ -132,7 +132,7 @@ function freeName(ref: string, taken: Set<string>): string {
     unescapePointer(words.at(-1) ?? 'Args')
       .split(/[./]|__/)
       .at(-1) ?? '';
-  const pascal = (last.match(/[\p{L}\p{Nd}]+/gu) ?? [])
+  const pascal = (last.replace(/[\uD800-\uDFFF]/g, '').match(/[\p{L}\p{Nd}]+/gu) ?? [])
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('');
   const base = [...(/^\p{L}/u.test(pascal) ? pascal : `T${pascal}`)].slice(0, 40).join('');

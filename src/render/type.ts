@@ -62,8 +62,8 @@ function wholePiece(schema: Schema, writing: Writing, spot: Spot): Piece {
   const piece = intersection([
     ref === undefined ? UNKNOWN : writeType(resolveRef(writing.root, ref), writing, spot),
     ownPiece(schema, writing, spot),
-    union(schemasIn(anyOf).map((branch) => branchPiece(branch, writing, spot))),
-    union(schemasIn(oneOf).map((branch) => branchPiece(branch, writing, spot))),
+    union(schemasIn(anyOf).map((branch) => branchPiece(branch, schema, writing, spot))),
+    union(schemasIn(oneOf).map((branch) => branchPiece(branch, schema, writing, spot))),
     ...schemasIn(allOf).map((part) => writeType(part, writing, spot)),
     conditionPiece(schema, writing, spot),
   ]);
@@ -89,12 +89,12 @@ function isOwnPart(schema: Schema, root: unknown): boolean {
   return reaches(schema);
 }
 
-/** An alternative has no line of its own, so its description stands inside the line. */
-function branchPiece(branch: unknown, writing: Writing, spot: Spot): Piece {
+/** An alternative has no line of its own, so its description stands inside the line, unless the whole borrows it. */
+function branchPiece(branch: unknown, whole: Schema, writing: Writing, spot: Spot): Piece {
   const piece = writeType(branch, writing, spot);
   const { layout, maxDescription } = writing.style;
-  if (layout === 'line' || !isSchema(branch) || piece.text === 'unknown') return piece;
-  const about = blockComment(commentText(branch.description, [], maxDescription));
+  if (layout === 'line' || piece.text === 'unknown' || branch === onlyDescribed(whole)) return piece;
+  const about = blockComment(commentText(descriptionOf(branch, writing), [], maxDescription));
   if (about === '') return piece;
   return piece.text.startsWith('{\n')
     ? { ...piece, text: `{ ${about}${piece.text.slice(1)}` }
@@ -140,7 +140,7 @@ function enumPiece(values: unknown[], notes: string[], { style }: Writing): Piec
   const kept = shown.slice(0, style.maxEnum);
   const more = shown.length > kept.length ? ` /* +${shown.length - kept.length} more */` : '';
   const useful = notes.filter((note) => note.startsWith('default ') || note === 'deprecated');
-  return { text: kept.join(' | ') + more, level: kept.length > 1 ? 'union' : 'atom', notes: useful };
+  return { text: kept.join('|') + more, level: kept.length > 1 ? 'union' : 'atom', notes: useful };
 }
 
 function arrayPiece(schema: Schema, writing: Writing, spot: Spot): Piece {
@@ -149,7 +149,8 @@ function arrayPiece(schema: Schema, writing: Writing, spot: Spot): Piece {
   const tuple = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : undefined;
   if (tuple === undefined) {
     const item = writeType(items, writing, inner);
-    const about = writing.style.layout === 'block' && isSchema(items) ? commentText(items.description, item.notes) : '';
+    const about =
+      writing.style.layout === 'block' && isSchema(items) ? commentText(descriptionOf(items, writing), item.notes) : '';
     return atom(`${operand(item)}[]`, about === '' ? [] : [`each: ${about}`]);
   }
   const least = typeof minItems === 'number' ? minItems : tuple.length;
@@ -180,8 +181,6 @@ function objectPiece(schema: Schema, writing: Writing, spot: Spot): Piece {
     memberOf(`${propertyKey(key)}${needed.has(key) ? '' : '?'}`, property, writing, inner),
   );
   if (members.length === 0) return rest ?? atom(additionalProperties === false ? '{}' : 'object');
-  const open = additionalProperties === true || (isSchema(additionalProperties) && rest === undefined);
-  if (open && writing.style.layout === 'block') members.push({ head: '[key: string]', type: 'unknown', comment: '' });
   const body = atom(writing.style.layout === 'line' ? inLine(members) : inBlock(members, spot.indent));
   return rest === undefined ? body : intersection([body, rest]);
 }
@@ -193,11 +192,18 @@ function memberOf(head: string, schema: unknown, writing: Writing, spot: Spot): 
   return { head, type: piece.text, comment };
 }
 
-/** Its own words, else those of what it refers to, unless that is declared under a name and says them there. */
+/** Its own words, else those of its only alternative that has some, else those of what it refers to and writes out here. */
 export function descriptionOf(schema: unknown, { root, names }: Pick<Writing, 'root' | 'names'>): unknown {
-  if (!isSchema(schema) || schema.description !== undefined) return isSchema(schema) ? schema.description : undefined;
-  const target = resolveRef(root, refOf(schema));
+  if (!isSchema(schema)) return undefined;
+  if (schema.description !== undefined) return schema.description;
+  const target = onlyDescribed(schema) ?? resolveRef(root, refOf(schema));
   return isSchema(target) && !names.has(target) ? target.description : undefined;
+}
+
+function onlyDescribed(schema: Schema): unknown {
+  if (schema.description !== undefined) return undefined;
+  const described = directParts(schema).filter((part) => isSchema(part) && part.description !== undefined);
+  return described.length === 1 ? described[0] : undefined;
 }
 
 /** Keys that are not declared one by one; undefined when nothing is known of them. */
@@ -206,7 +212,7 @@ function restPiece(schema: Schema, writing: Writing, spot: Spot): Piece | undefi
   const patterns = isSchema(patternProperties) ? Object.entries(patternProperties) : [];
   const values = patterns.map(([, value]) => value);
   if (isSchema(additionalProperties) && Object.keys(additionalProperties).length > 0) values.push(additionalProperties);
-  const keys = isSchema(propertyNames) && Array.isArray(propertyNames.enum) ? propertyNames.enum : [];
+  const keys = isSchema(propertyNames) ? schemasIn(propertyNames.enum).filter((key) => typeof key === 'string') : [];
   if (values.length === 0 && keys.length === 0) return undefined;
   const type = values.length === 0 ? UNKNOWN : union(values.map((value) => writeType(value, writing, spot)));
   const notes = [...patterns.map(([pattern]) => `keys /${pattern}/`), ...type.notes];

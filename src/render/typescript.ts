@@ -65,7 +65,7 @@ function declarations(writing: Writing): string[] {
   const lines: string[] = [];
   for (const schema of writing.used) {
     const type = writeType(schema, writing, TOP, schema);
-    const comment = commentText(schema.description, type.notes, writing.style.maxDescription);
+    const comment = commentText(descriptionOf(schema, writing), type.notes, writing.style.maxDescription);
     lines.push(`type ${writing.names.get(schema)} = ${withComment(type.text, comment)}`);
   }
   return lines;
@@ -79,7 +79,7 @@ function fullForm(tool: RenderableTool, maxDescription: number | undefined): str
     Writing,
   ];
   const signature = signatureOf(tool, input, output);
-  const about = clean(String(tool.description ?? tool.title ?? '')).trim();
+  const about = tidy(String(tool.description ?? tool.title ?? ''));
   const description = maxDescription === undefined ? about : cut(about, maxDescription);
   return [signature, ...declarations(input), ...declarations(output), description]
     .filter((part) => part !== '')
@@ -178,16 +178,37 @@ function parameters(root: unknown): Parameter[] {
 /** Endings that look like the end of a sentence and are not. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|[A-Za-z])\.$/i;
 
+/** A short line before one that begins anew is a title, not the first half of a sentence. */
+const TITLE_END = /^(.{1,60})\n(?=\s*[^\s\p{Ll}])/u;
+
 /** The first sentence of a description, on one line, without a heading, bullet or code fence before it. */
 export function firstSentence(text: string): string {
   const paragraph =
     clean(text)
       .split(/\n\s*\n/)
-      .map((part) => oneLine(part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '')))
+      .map((part) => part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '').trim())
       .find((part) => part !== '') ?? '';
-  for (const match of paragraph.matchAll(/[.!?](?=\s)|[。！？]/g)) {
-    const sentence = paragraph.slice(0, match.index + 1);
+  const line = oneLine(TITLE_END.exec(paragraph)?.[1] ?? paragraph);
+  for (const match of line.matchAll(/[.!?](?=\s)|[。！？]/g)) {
+    const sentence = line.slice(0, match.index + 1);
     if (!ABBREVIATION.test(sentence)) return sentence;
   }
-  return paragraph;
+  return line;
+}
+
+/** A description as written, without the indentation that its source code gave it. */
+function tidy(text: string): string {
+  const lines = clean(text)
+    .trim()
+    .split('\n')
+    .map((line) => line.trimEnd());
+  const margins = lines
+    .slice(1)
+    .filter((line) => line !== '')
+    .map((line) => line.length - line.trimStart().length);
+  const margin = margins.length > 0 ? Math.min(...margins) : 0;
+  return lines
+    .map((line, index) => (index === 0 ? line : line.slice(margin)))
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n');
 }
