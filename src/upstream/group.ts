@@ -1,5 +1,6 @@
 /** A child and all its descendants as one thing: a process group on POSIX, a process tree on Windows. */
 import { spawn, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 
 export interface ProcessGroup {
   /** Whether the group still has a member. */
@@ -15,7 +16,11 @@ export function processGroup(pid: number, platform: NodeJS.Platform = process.pl
   return platform === 'win32' ? windowsTree(pid) : posixGroup(pid);
 }
 
+/** Looking for zombies reads much of /proc, so only one look in so many does it. */
+const ZOMBIE_CHECK = 5;
+
 function posixGroup(pid: number): ProcessGroup {
+  let looks = 0;
   // Once the group is empty its number may belong to somebody else, so it is never signalled again.
   let gone = false;
   const signal = (name: NodeJS.Signals | 0) => {
@@ -30,12 +35,36 @@ function posixGroup(pid: number): ProcessGroup {
   return {
     alive() {
       signal(0);
+      looks += 1;
+      if (!gone && looks % ZOMBIE_CHECK === 0) gone = onlyZombies(pid);
       return !gone;
     },
     terminate: () => signal('SIGTERM'),
     kill: () => signal('SIGKILL'),
     killNow: () => signal('SIGKILL'),
   };
+}
+
+/**
+ * Whether all members have ended and wait to be reaped. In a container without an init nobody reaps orphans, and they would
+ * count as alive for ever. Only Linux can tell; elsewhere false.
+ */
+function onlyZombies(group: number): boolean {
+  if (process.platform !== 'linux') return false;
+  const members = readdirSync('/proc').map((entry) => (/^\d+$/.test(entry) ? statOf(entry) : undefined));
+  return members.every((member) => member?.group !== group || member.state === 'Z' || member.state === 'X');
+}
+
+function statOf(pid: string): { state: string | undefined; group: number } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name before it is in parentheses and may hold anything.
+    const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state, group: Number(group) };
+  } catch {
+    // It ended while we looked.
+    return undefined;
+  }
 }
 
 /** Windows has no SIGTERM for console programs: the tree is ended by taskkill at either stage. */

@@ -89,7 +89,6 @@ export function createDecoder(options: { maxBytes?: number } = {}): Decoder {
   let inHeaders = false;
   let declared = 0;
   let bodyLeft = 0;
-  let atStart = true;
   let out: Decoded[] = [];
 
   const text = (chunk: Buffer, from: number, to: number) => {
@@ -113,8 +112,8 @@ export function createDecoder(options: { maxBytes?: number } = {}): Decoder {
   };
 
   const takeLine = (raw: string) => {
-    const line = atStart && raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
-    atStart = false;
+    // A BOM comes first in the stream, or after what a wrapper printed before.
+    const line = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
     const blank = line === '' || line === '\r' || line.trim() === '';
     if (inHeaders) {
       if (blank) endHeaders();

@@ -1,47 +1,460 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { McpxError, RpcError } from '../../src/errors.ts';
-import { call, connection, serverSpec } from './world.ts';
+import { type McpxError, RpcError } from '../../src/errors.ts';
+import type { ConnectionState } from '../../src/upstream/connection.ts';
+import { createSlots } from '../../src/upstream/queue.ts';
+import { call, connection, httpSpec, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error) => error,
+  );
+
+/** A file in which the fixture server writes down what it gets. */
+function logFile(): {
+  flag: string;
+  messages(): { method?: string; started?: number; params?: Record<string, unknown> }[];
+} {
+  const file = join(mkdtempSync(join(tmpdir(), 'mcpx-connection-')), 'log');
+  const read = () => readFileSync(file, 'utf8').trim().split('\n');
+  return { flag: `log=${file}`, messages: () => read().map((line) => JSON.parse(line)) };
+}
 
 describe('a connection to a process', () => {
-  test('starts at the first request and answers it', async () => {
+  test('starts at the first request, says who we are, and answers', async () => {
     const upstream = connection(serverSpec());
     expect(upstream.state).toEqual({ kind: 'idle' });
     expect(await call(upstream, 'echo', { a: [1, '中'] })).toEqual({ a: [1, '中'] });
     expect(upstream.state.kind).toBe('ready');
-    expect(upstream.hello).toMatchObject({ era: 'legacy', protocolVersion: '2025-11-25', instructions: 'for tests' });
-    expect(upstream.diagnostics().pid).toBeTypeOf('number');
+    expect(upstream.hello).toEqual({
+      era: 'legacy',
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: {
+        name: 'fixture',
+        version: '1.0.0',
+        seen: { capabilities: {}, clientInfo: { name: 'mcpx', version: '0.0.0-test' } },
+      },
+      instructions: 'for tests',
+    });
+    expect(upstream.diagnostics()).toEqual({ pid: expect.any(Number), stderr: [], noise: 0 });
+  });
+
+  test('starts it once, however many call at once', async () => {
+    const log = logFile();
+    const upstream = connection(serverSpec([log.flag]));
+    const numbers = Array.from({ length: 100 }, (_, n) => ({ n }));
+    expect(await Promise.all(numbers.map((args) => call(upstream, 'echo', args)))).toEqual(numbers);
+    const started = log.messages().filter((line) => line.started);
+    const methods = log.messages().flatMap(({ method }) => method ?? []);
+    expect(started).toHaveLength(1);
+    expect(methods.slice(0, 3)).toEqual(['initialize', 'notifications/initialized', 'tools/call']);
+  });
+
+  test('tells its states in order', async () => {
+    const states: ConnectionState['kind'][] = [];
+    const upstream = connection(serverSpec(), { events: { state: ({ kind }) => states.push(kind) } });
+    await upstream.connect();
+    await upstream.close();
+    await upstream.close();
+    expect(states).toEqual(['connecting', 'ready', 'closed']);
+    expect(await failure(upstream.connect())).toMatchObject({ code: 'unreachable', message: 'server "x" is stopped' });
+    expect(upstream.hello?.serverInfo.name).toBe('fixture');
+  });
+
+  test('is not hurt by a listener that fails', async () => {
+    const { log, lines } = recorder();
+    const upstream = connection(serverSpec(), {
+      log,
+      events: {
+        state: () => {
+          throw new Error('listener');
+        },
+      },
+    });
+    expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
+    expect(lines).toContain('debug: a listener failed: listener');
   });
 
   test('relays an error of the upstream verbatim', async () => {
-    const failure = await call(connection(serverSpec()), 'refuse').catch((error) => error);
-    expect(failure).toBeInstanceOf(RpcError);
-    expect(failure).toMatchObject({ code: -32042, message: 'No: "quoted"', data: { why: ['this', null] } });
+    const thrown = await failure(call(connection(serverSpec()), 'refuse'));
+    expect(thrown).toBeInstanceOf(RpcError);
+    expect(thrown).toMatchObject({ code: -32042, message: 'No: "quoted"', data: { why: ['this', null] } });
   });
 
-  test('fails calls in flight within a second when the process dies, with exit code and last words', async () => {
+  test.each([
+    ['newline', ['frames-out'], 'newline'],
+    ['frames both ways', ['content-length'], 'content-length'],
+    ['a banner, a BOM', ['banner', 'bom'], 'newline'],
+  ] as const)('speaks %s', async (_, flags, framing) => {
+    expect(await call(connection(serverSpec([...flags], { framing })), 'echo', { 中: '🙂' })).toEqual({ 中: '🙂' });
+  });
+
+  test('passes a result of 10 MB', async () => {
+    const text = (await call(connection(serverSpec()), 'big', { bytes: 10_000_000 })) as string;
+    expect(text).toHaveLength(10_000_000);
+  });
+});
+
+describe('a start that fails', () => {
+  const cases: [title: string, flags: string[], expected: object][] = [
+    [
+      'by an exit before the handshake',
+      ['exit=4'],
+      { code: 'unreachable', message: 'server "x" exited with code 4 (stderr: no such luck)' },
+    ],
+    [
+      'by an exit inside the handshake',
+      ['exit-init'],
+      { code: 'unreachable', message: 'server "x" exited with code 7 (stderr: cannot open | the database)' },
+    ],
+    ['by a refusal', ['refuse-init'], { code: 'protocol', message: 'server "x" refused "initialize": go away' }],
+    [
+      'by an odd answer',
+      ['odd-init'],
+      { code: 'protocol', message: 'server "x" answered "initialize" with no object' },
+    ],
+    [
+      'by an unknown version',
+      ['version=1900-01-01'],
+      { code: 'protocol', message: 'server "x" speaks protocol version "1900-01-01", which mcpx does not know' },
+    ],
+    [
+      'by silence',
+      ['hang-init'],
+      {
+        code: 'timeout',
+        message: 'server "x" did not start within 400 ms',
+        hint: expect.stringContaining('startupTimeout'),
+      },
+    ],
+  ];
+  test.each(cases)('%s says so at once, and again while it rests', async (_, flags, expected) => {
+    const { log, lines } = recorder();
+    const more = {
+      startupTimeout: flags[0] === 'hang-init' ? 400 : 10_000,
+      reconnect: { interval: 60_000, maxRetries: 1 },
+    };
+    const upstream = connection(serverSpec(flags, more), { log });
+    const [first, second] = await Promise.all([failure(upstream.connect()), failure(call(upstream, 'echo'))]);
+    expect(first).toMatchObject(expected);
+    expect(second).toBe(first);
+    expect(upstream.state).toMatchObject({ kind: 'backoff', failures: 1, reason: first.message });
+    expect(lines).toContain(`warn: ${first.message}`);
+    const rested = await failure(call(upstream, 'echo'));
+    expect(rested).toMatchObject({ code: first.code, cause: first });
+    expect(rested.message).toMatch(/; next try in [4-7]\d s$/);
+  });
+
+  test('is tried again by the next call after the pause, which grows', async () => {
+    const states: ConnectionState[] = [];
+    const upstream = connection(serverSpec(['exit=1'], { reconnect: { interval: 40, maxRetries: 9 } }), {
+      events: { state: (state) => states.push(state) },
+    });
+    const pauses: number[] = [];
+    for (let n = 1; n <= 3; n++) {
+      await failure(upstream.connect());
+      const state = upstream.state as Extract<ConnectionState, { kind: 'backoff' }>;
+      expect(state).toMatchObject({ kind: 'backoff', failures: n });
+      pauses.push(state.until - Date.now());
+      await until(() => Date.now() > state.until);
+    }
+    expect(pauses[2]).toBeGreaterThan(80);
+    expect(states.map(({ kind }) => kind)).toEqual([
+      'connecting',
+      'backoff',
+      'connecting',
+      'backoff',
+      'connecting',
+      'backoff',
+    ]);
+  });
+
+  test('for a missing variable is final, and names it', async () => {
+    const upstream = connection(serverSpec([], { env: { KEY: '${NO_SUCH_VARIABLE_HERE}' } }));
+    const first = await failure(upstream.connect());
+    expect(first).toMatchObject({ code: 'config', message: expect.stringContaining('NO_SUCH_VARIABLE_HERE') });
+    expect(upstream.state).toEqual({ kind: 'closed', reason: first.message });
+    expect(await failure(call(upstream, 'echo'))).toBe(first);
+  });
+
+  test.each(['sse', 'ws'] as const)('for the type %s says that it is not there yet', async (type) => {
+    expect(await failure(connection(httpSpec('http://127.0.0.1:9/', { type })).connect())).toMatchObject({
+      code: 'config',
+      message: `server "x" has type "${type}", which this version of mcpx cannot connect to yet`,
+    });
+  });
+
+  test('leaves no process behind', async () => {
+    const log = logFile();
+    const upstream = connection(serverSpec(['hang-init', 'stubborn', log.flag], { startupTimeout: 500 }));
+    await failure(upstream.connect());
+    await upstream.close({ eof: 0, term: 0 });
+    expect(isRunning(log.messages()[0]?.started ?? 0)).toBe(false);
+  });
+
+  test('accepts a server that says as little as possible', async () => {
+    const upstream = connection(serverSpec(['bare-init', 'version=2024-10-07']));
+    expect(await upstream.connect()).toEqual({
+      era: 'legacy',
+      protocolVersion: '2024-10-07',
+      capabilities: {},
+      serverInfo: { name: 'x', version: '' },
+    });
+  });
+});
+
+describe('an upstream that dies', () => {
+  test.each([
+    ['exit', { code: 3, stderr: 'out of cheese\n' }, 'server "x" exited with code 3 (stderr: out of cheese)'],
+    ['signal', {}, 'server "x" was ended by SIGKILL'],
+    ['half', {}, 'server "x" exited with code 1'],
+    ['close-stdout', {}, 'server "x" closed its stdout'],
+  ])('by %s fails calls in flight within a second, and the next call finds it again', async (tool, args, message) => {
     const upstream = connection(serverSpec());
     await upstream.connect();
+    const { pid } = upstream.diagnostics();
     const started = Date.now();
-    const [waiting, dying] = await Promise.allSettled([
-      call(upstream, 'never'),
-      call(upstream, 'exit', { code: 3, stderr: 'out of cheese\n' }),
-    ]);
+    const outcomes = await Promise.all([failure(call(upstream, 'never')), failure(call(upstream, tool, args))]);
     expect(Date.now() - started).toBeLessThan(1000);
-    for (const outcome of [waiting, dying]) {
-      expect(outcome).toMatchObject({ reason: { code: 'unreachable' } });
-      expect((outcome as PromiseRejectedResult).reason.message).toBe(
-        'server "x" exited with code 3 (stderr: out of cheese)',
-      );
-    }
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 'unreachable', message });
+    expect(upstream.state).toMatchObject({ kind: 'backoff', failures: 0, reason: message });
     expect(await call(upstream, 'echo', { again: true })).toEqual({ again: true });
+    expect(upstream.diagnostics().pid).not.toBe(pid);
+    expect(isRunning(pid ?? 0)).toBe(false);
   });
 
-  test('a command that does not exist is named, with a hint', async () => {
-    const failure = await connection(serverSpec([], { command: 'no-such-command-here' }))
-      .connect()
-      .catch((error) => error);
-    expect(failure).toBeInstanceOf(McpxError);
-    expect(failure.message).toBe('server "x" could not be started: command "no-such-command-here" was not found');
-    expect(failure.hint).toContain('PATH');
+  test('while idle is found again too', async () => {
+    const upstream = connection(serverSpec());
+    await upstream.connect();
+    process.kill(upstream.diagnostics().pid ?? 0, 'SIGKILL');
+    await until(() => upstream.state.kind === 'backoff');
+    expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
+  });
+
+  test('just before a call does not cost the call', async () => {
+    const upstream = connection(serverSpec());
+    await upstream.connect();
+    process.kill(upstream.diagnostics().pid ?? 0, 'SIGKILL');
+    // Its pipes are closed before its end is known; a call in that moment was certainly not sent.
+    const results: unknown[] = [];
+    for (let n = 0; n < 20; n++) {
+      results.push(await call(upstream, 'echo', { n }).catch((error: McpxError) => error.message));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const lost = results.filter((result) => typeof result === 'string');
+    expect(lost.length).toBeLessThanOrEqual(1);
+    for (const message of lost) expect(message).toBe('server "x" was ended by SIGKILL');
+    expect(results.at(-1)).toEqual({ n: 19 });
+  });
+
+  test('closing its stdin is as good as dead', async () => {
+    const upstream = connection(serverSpec());
+    await call(upstream, 'close-stdin');
+    const outcomes: unknown[] = [];
+    await until(() => {
+      void call(upstream, 'echo', { a: 1 }).then(
+        (result) => outcomes.push(result),
+        () => undefined,
+      );
+      return outcomes.length > 0;
+    });
+    expect(outcomes[0]).toEqual({ a: 1 });
+  });
+});
+
+describe('a call', () => {
+  test('ends after its timeout, the upstream is told, and the late answer is dropped', async () => {
+    const upstream = connection(serverSpec([], { timeout: 150 }));
+    await upstream.connect();
+    expect(await failure(call(upstream, 'sleep', { ms: 400 }))).toMatchObject({
+      code: 'timeout',
+      message: 'server "x" did not answer "tools/call" within 150 ms',
+    });
+    const [told] = (await call(upstream, 'cancelled')) as { requestId: number; reason: string }[];
+    expect(told).toEqual({ requestId: 2, reason: 'timeout after 150 ms' });
+    await until(() => upstream.diagnostics().noise === 1);
+  });
+
+  test('may take longer than its timeout while progress comes', async () => {
+    const upstream = connection(serverSpec([], { timeout: 300 }));
+    const progress: unknown[] = [];
+    const options = { progress: (params: unknown) => progress.push(params) };
+    expect(await call(upstream, 'progress', { steps: 5, ms: 120 }, options)).toBe('done');
+    expect(progress).toHaveLength(5);
+    expect(progress[4]).toEqual({ progress: 5, total: 5, message: 'step 5' });
+  });
+
+  test('that is cancelled is cancelled at the upstream, under the id that it knows', async () => {
+    const log = logFile();
+    const upstream = connection(serverSpec([log.flag]));
+    await upstream.connect();
+    const controller = new AbortController();
+    const waiting = failure(call(upstream, 'never', {}, { signal: controller.signal }));
+    await until(() => log.messages().some(({ method }) => method === 'tools/call'));
+    controller.abort('enough');
+    expect(await waiting).toMatchObject({ code: 'cancelled' });
+    expect(await call(upstream, 'cancelled')).toEqual([{ requestId: 2, reason: 'enough' }]);
+  });
+
+  test('that is cancelled while the upstream starts does not wait, and does not stop the start', async () => {
+    const upstream = connection(serverSpec());
+    const controller = new AbortController();
+    const waiting = failure(call(upstream, 'echo', {}, { signal: controller.signal }));
+    controller.abort();
+    expect(await waiting).toMatchObject({ code: 'cancelled' });
+    expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
+    expect(await failure(call(upstream, 'echo', {}, { signal: controller.signal }))).toMatchObject({
+      code: 'cancelled',
+    });
+  });
+
+  test('waits for its turn, first come first served, and no longer than its timeout', async () => {
+    const log = logFile();
+    const upstream = connection(serverSpec([log.flag], { concurrency: 2 }));
+    const calls = [200, 200, 1, 1].map((ms, n) => call(upstream, 'sleep', { ms, n }));
+    const impatient = await failure(call(upstream, 'echo', {}, { timeout: 60 }));
+    expect(impatient).toMatchObject({ code: 'overloaded', message: expect.stringContaining('waited 60 ms') });
+    const controller = new AbortController();
+    const cancelled = failure(call(upstream, 'echo', {}, { signal: controller.signal }));
+    controller.abort();
+    expect(await cancelled).toMatchObject({ code: 'cancelled' });
+    await Promise.all(calls);
+    const order = log.messages().flatMap(({ params }) => (params?.arguments as { n?: number } | undefined)?.n ?? []);
+    expect(order).toEqual([0, 1, 2, 3]);
+  });
+});
+
+describe('an upstream that misbehaves', () => {
+  test.each([
+    ['twice', 'first', 1],
+    ['strangers', 'mine', 5],
+    ['noise', 'heard', 3],
+    ['string-id', 'found', 0],
+    ['utf8', '中文 🙂 é', 0],
+  ])('(%s) is understood as far as it goes', async (tool, expected, noise) => {
+    const upstream = connection(serverSpec());
+    expect(await call(upstream, tool)).toBe(expected);
+    await upstream.request('ping');
+    expect(upstream.diagnostics().noise).toBe(noise);
+  });
+
+  test('fails only the call whose answer is malformed', async () => {
+    const upstream = connection(serverSpec());
+    const [broken, fine] = await Promise.all([failure(call(upstream, 'malformed')), call(upstream, 'echo', { a: 1 })]);
+    expect(broken).toMatchObject({ code: 'protocol', message: 'the answer cannot be used: "jsonrpc" must be "2.0"' });
+    expect(fine).toEqual({ a: 1 });
+  });
+
+  test('fails only the call whose answer is over the limit', async () => {
+    const limits = { ...SETTINGS.limits, messageBytes: 100_000 };
+    const upstream = connection(serverSpec(), { settings: { ...SETTINGS, limits } });
+    const started = Date.now();
+    expect(await failure(call(upstream, 'big', { bytes: 1_000_000 }))).toMatchObject({
+      code: 'protocol',
+      message: expect.stringContaining('over the limit of 100000 bytes'),
+    });
+    expect(Date.now() - started).toBeLessThan(5000);
+    expect(await call(upstream, 'big', { bytes: 1000 })).toHaveLength(1000);
+  });
+
+  test('with a line that never ends costs bounded memory, and time only for its own calls', async () => {
+    const limits = { ...SETTINGS.limits, messageBytes: 1_000_000 };
+    const upstream = connection(serverSpec(), { settings: { ...SETTINGS, limits } });
+    const other = connection(serverSpec([], { name: 'y' }));
+    await Promise.all([upstream.connect(), other.connect()]);
+    const before = process.memoryUsage().rss;
+    const endless = failure(call(upstream, 'endless', {}, { timeout: 700 }));
+    expect(await call(other, 'echo', { a: 1 })).toEqual({ a: 1 });
+    expect(await endless).toMatchObject({ code: 'timeout' });
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
+  });
+
+  test('with a flood of notifications is heard in full', async () => {
+    let heard = 0;
+    const upstream = connection(serverSpec(), {
+      events: {
+        notification: (method) => {
+          heard += method === 'notifications/message' ? 1 : 0;
+        },
+      },
+    });
+    expect(await call(upstream, 'flood', { count: 20_000 })).toBe('flooded');
+    expect(heard).toBe(20_000);
+  });
+});
+
+describe('a request of the upstream', () => {
+  test('is answered when it is a ping, and refused otherwise', async () => {
+    const upstream = connection(serverSpec());
+    expect(await call(upstream, 'ask', { method: 'ping' })).toEqual({});
+    expect(await call(upstream, 'ask', { method: 'roots/list' })).toEqual({
+      code: -32601,
+      message: 'method not found: roots/list',
+    });
+  });
+
+  test('goes to the hook where there is one', async () => {
+    const upstream = connection(serverSpec(), {
+      events: { request: async ({ method, params }) => ({ method, params }) },
+    });
+    const params = { message: 'sure?' };
+    expect(await call(upstream, 'ask', { method: 'elicitation/create', params })).toEqual({
+      method: 'elicitation/create',
+      params,
+    });
+    expect(await call(upstream, 'ask', { method: 'ping' })).toEqual({});
+  });
+});
+
+describe('the end of a connection', () => {
+  test('fails what is under way, and leaves nothing', async () => {
+    const upstream = connection(serverSpec(['stubborn']));
+    await upstream.connect();
+    const { pid } = upstream.diagnostics();
+    const waiting = failure(call(upstream, 'never'));
+    await new Promise((resolve) => setImmediate(resolve));
+    await upstream.close({ eof: 50, term: 50 });
+    expect(await waiting).toMatchObject({ code: 'unreachable' });
+    expect(isRunning(pid ?? 0)).toBe(false);
+  });
+
+  test('while it starts ends the start', async () => {
+    const log = logFile();
+    const upstream = connection(serverSpec(['hang-init', log.flag]));
+    const waiting = failure(upstream.connect());
+    await until(() => {
+      try {
+        return log.messages().some(({ method }) => method === 'initialize');
+      } catch {
+        return false;
+      }
+    });
+    await upstream.close();
+    expect(await waiting).toMatchObject({ code: 'unreachable', message: 'server "x" is stopped' });
+    expect(isRunning(log.messages()[0]?.started ?? 0)).toBe(false);
+  });
+
+  test('while it waits for its turn to start never starts it', async () => {
+    const starts = createSlots({ limit: 1, subject: 'the start of servers' });
+    starts.enter();
+    const upstream = connection(serverSpec(), { starts });
+    const waiting = failure(upstream.connect());
+    await new Promise((resolve) => setImmediate(resolve));
+    await upstream.close();
+    expect(await waiting).toMatchObject({ message: 'server "x" is stopped' });
+    expect(starts.waiting).toBe(0);
+    expect(starts.active).toBe(1);
+  });
+
+  test('can be had at once', async () => {
+    const upstream = connection(serverSpec(['stubborn']));
+    await upstream.connect();
+    const { pid } = upstream.diagnostics();
+    upstream.killNow();
+    await until(() => !isRunning(pid ?? 0));
   });
 });

@@ -1,5 +1,5 @@
 /** The small world of the upstream tests: specs of fixture servers, and what has to be put away after each test. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 import { DEFAULTS, type RemoteServer, SERVER_DEFAULTS, type StdioServer } from '../../src/config/config.ts';
@@ -86,6 +86,22 @@ export function isRunning(pid: number): boolean {
   } catch (error) {
     // Without /proc, the signal alone has to do.
     return (error as NodeJS.ErrnoException).code === 'ENOENT' && process.platform !== 'linux';
+  }
+}
+
+/** The processes of a group that have not ended; on Linux only, elsewhere none are found. */
+export function runningInGroup(group: number): number[] {
+  if (process.platform !== 'linux') return [];
+  const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  return pids.map(Number).filter((pid) => groupOf(pid) === group && isRunning(pid));
+}
+
+function groupOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
+  } catch {
+    return undefined;
   }
 }
 
