@@ -9,10 +9,21 @@ export interface Position {
   column: number;
 }
 
-export function positionAt(text: string, offset: number, length: number): Position {
-  const before = text.slice(0, offset);
-  const line = before.split('\n').length;
-  return { offset, length, line, column: offset - before.lastIndexOf('\n') };
+/** Offsets at which lines begin. */
+export function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) starts.push(end + 1);
+  return starts;
+}
+
+export function positionAt(starts: readonly number[], offset: number, length: number): Position {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return { offset, length, line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
 }
 
 export interface Block {

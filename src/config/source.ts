@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs';
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { McpxError } from '../errors.ts';
 import { codeOf } from '../files.ts';
-import { blockText, type Position, positionAt } from './excerpt.ts';
+import { blockText, lineStarts, type Position, positionAt } from './excerpt.ts';
 import { type Path, sameJson } from './json.ts';
 
 export interface Source {
   /** Absolute. */
   file: string;
   text: string;
+  /** Offsets at which lines begin. */
+  starts: number[];
   root: Node;
   value: unknown;
   /** Keys written twice in one object with different values; the last one is in `value`. */
@@ -53,7 +55,7 @@ export function parseSource(file: string, text: string): Source {
   const [error] = errors;
   if (error !== undefined) throw syntaxError(file, text, error);
   if (root === undefined) throw syntaxError(file, text, { error: 4, offset: text.length, length: 0 });
-  const source: Source = { file, text, root, value: undefined, duplicates: [] };
+  const source: Source = { file, text, starts: lineStarts(text), root, value: undefined, duplicates: [] };
   source.value = toValue(root, [], source);
   return source;
 }
@@ -71,7 +73,7 @@ function toValue(node: Node, path: Path, source: Source): unknown {
     const value = toValue(valueNode, [...path, key], source);
     const earlier = entries.get(key);
     if (earlier !== undefined && !sameJson(earlier.value, value)) {
-      const [first, second] = [earlier.node, keyNode].map((at) => positionAt(source.text, at.offset, at.length));
+      const [first, second] = [earlier.node, keyNode].map((at) => positionAt(source.starts, at.offset, at.length));
       if (first !== undefined && second !== undefined) source.duplicates.push({ path: [...path, key], first, second });
     }
     entries.set(key, { value, node: keyNode });
@@ -88,9 +90,9 @@ export function positionOf(source: Source, path: Path, part: 'key' | 'value' = '
     // A whole object is no place to point at: its key is.
     const pointAtKey = part === 'key' || length < path.length || node.type === 'object' || node.type === 'array';
     const target = pointAtKey && keyNode !== undefined ? keyNode : node;
-    return positionAt(source.text, target.offset, target.type === 'object' ? 1 : target.length);
+    return positionAt(source.starts, target.offset, target.type === 'object' ? 1 : target.length);
   }
-  return positionAt(source.text, source.root.offset, 1);
+  return positionAt(source.starts, source.root.offset, 1);
 }
 
 interface Trouble {
@@ -104,7 +106,7 @@ function syntaxError(file: string, text: string, error: ParseError): McpxError {
   const found = text.slice(error.offset, error.offset + Math.max(1, error.length));
   const trouble = describe(printParseErrorCode(error.error), found, text, error.offset);
   const moved = trouble.offset !== undefined;
-  const position = positionAt(text, trouble.offset ?? error.offset, moved ? 1 : error.length);
+  const position = positionAt(lineStarts(text), trouble.offset ?? error.offset, moved ? 1 : error.length);
   const message = blockText({ message: trouble.message, file, text, position });
   const { line, column } = position;
   return new McpxError('config', message, { hint: trouble.hint, data: { file, line, column } });

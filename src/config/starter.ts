@@ -16,7 +16,7 @@ export const STARTER = `{
   // Where "mcpx serve --http" listens.
   // "http": { "host": "127.0.0.1", "port": 3095 },
 
-  // "compact" shows clients two tools, "aggregate" shows them every tool.
+  // What clients see: two tools ("compact") or every tool ("aggregate").
   // "front": { "kind": "compact" },
 }
 `;
