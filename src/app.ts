@@ -1,5 +1,6 @@
 /** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
 import { Catalog, type ServerEntry } from './catalog/catalog.ts';
+import type { CatalogStore } from './catalog/store.ts';
 import type { Config, Profile } from './config/config.ts';
 import { mainProfile } from './config/config.ts';
 import { McpxError, messageOf } from './errors.ts';
@@ -15,7 +16,7 @@ import { createPool, type Pool } from './upstream/pool.ts';
 import { VERSION } from './version.ts';
 
 export interface App extends Gateway {
-  /** Begins to list every upstream of every enabled profile, in the background. */
+  /** Makes every upstream known in the background: from the disk, or by starting it once. Eager ones are all started. */
   start(): void;
   /** The router of a profile, for the command line; throws not_found. */
   router(profile?: string): Router;
@@ -36,13 +37,19 @@ interface Running {
   fronts: Set<Front>;
 }
 
-export function createApp(config: Config, log: Log): App {
+export interface AppOptions {
+  log: Log;
+  /** Where catalogs outlive the process; none for the demo. */
+  store?: CatalogStore;
+}
+
+export function createApp(config: Config, options: AppOptions): App {
   const { settings } = config;
   const stats = createStats();
   const checker = createArgumentChecker();
   const started = Date.now();
   const running = new Map(
-    config.profiles.filter(({ enabled }) => enabled).map((profile) => [profile.name, run(profile, config, log)]),
+    config.profiles.filter(({ enabled }) => enabled).map((profile) => [profile.name, run(profile, config, options)]),
   );
   const main = mainProfile(config)?.name;
 
@@ -65,7 +72,11 @@ export function createApp(config: Config, log: Log): App {
       return config.profiles.some((profile) => profile.name === name) ? 'disabled' : 'unknown';
     },
     start() {
-      for (const { catalog } of running.values()) void catalog.settle(0);
+      for (const { catalog, pool } of running.values()) {
+        void catalog.settle(0);
+        // What cannot be reached says so in its state and to whoever calls it.
+        if (settings.connect.mode === 'eager') for (const one of pool.all()) one.connect().catch(() => undefined);
+      }
     },
     router: (name) => {
       const found = find(name);
@@ -103,18 +114,24 @@ export function createApp(config: Config, log: Log): App {
   };
 }
 
-function run(profile: Profile, { settings }: Config, log: Log): Running {
+function run(profile: Profile, { settings }: Config, { log, store }: AppOptions): Running {
   const fronts = new Set<Front>();
   const pool = createPool({
     servers: profile.servers,
     settings,
     log,
-    events: { notification: (server, method) => catalog.noticed(server, method) },
+    events: {
+      notification: (server, method) => catalog.noticed(server, method),
+      state: (server, state) => {
+        if (state.kind === 'ready') catalog.connected(server);
+      },
+    },
   });
   const catalog = new Catalog({
     servers: profile.servers,
     pool,
     log,
+    ...(store && { store }),
     changed: () => {
       for (const front of fronts) front.changed();
     },

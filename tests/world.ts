@@ -1,6 +1,7 @@
 /** The in-memory world: scripted upstreams behind a real catalog and router, for tests of everything above `upstream/`. */
 import { Catalog } from '../src/catalog/catalog.ts';
 import type { Tool } from '../src/catalog/list.ts';
+import type { CatalogStore } from '../src/catalog/store.ts';
 import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
 import type { FrontDeps } from '../src/front/front.ts';
 import { createLog } from '../src/observe/log.ts';
@@ -52,7 +53,7 @@ export function specOf(name: string, more: Partial<ServerSpec> = {}): ServerSpec
 
 export function createWorld(
   scripts: Record<string, Script>,
-  { settings = DEFAULTS, tools = {} }: { settings?: Settings; tools?: Filter } = {},
+  { settings = DEFAULTS, tools = {}, store }: { settings?: Settings; tools?: Filter; store?: CatalogStore } = {},
 ): World {
   const sent: World['sent'] = [];
   const logged: string[] = [];
@@ -61,7 +62,13 @@ export function createWorld(
   const connections = new Map(specs.map((spec) => [spec.name, connectionOf(spec, scripts[spec.name] ?? {}, sent)]));
   const pool = { get: (name: string) => connections.get(name) };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
-  const catalog = new Catalog({ servers: specs, pool, log, changed: (server) => changes.push(server) });
+  const catalog = new Catalog({
+    servers: specs,
+    pool,
+    log,
+    changed: (server) => changes.push(server),
+    ...(store && { store }),
+  });
   const access = createAccess({
     profile: { servers: specs, tools, resources: {}, prompts: {} },
     policy: settings.policy,

@@ -1,15 +1,16 @@
-/** What the upstreams of a profile offer: listed in the background, kept in memory, refreshed when they say it changed. */
+/** What the upstreams of a profile offer: known from the disk at once, listed when they run, refreshed when they say it changed. */
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { EMPTY_OFFER, type ListedTool, listOffer, type Offer } from './list.ts';
+import { type CatalogStore, NO_STORE } from './store.ts';
 
 /** How much is known of a server. A failed one keeps what was listed before. */
 export type Listing =
   | { kind: 'unlisted' }
-  | { kind: 'listed'; at: number }
+  | { kind: 'listed'; at: number; from: 'server' | 'store' }
   | { kind: 'failed'; at: number; error: unknown };
 
 export interface ServerEntry {
@@ -24,6 +25,7 @@ export interface CatalogOptions {
   servers: ServerSpec[];
   pool: Pick<Pool, 'get'>;
   log: Log;
+  store?: CatalogStore;
   /** Called when what a server offers has really changed. */
   changed?: (server: string) => void;
 }
@@ -47,11 +49,13 @@ const REFRESH_GAP = 300;
 export class Catalog {
   readonly #slots: Map<string, Slot>;
   readonly #options: CatalogOptions;
+  readonly #store: CatalogStore;
   #closed = false;
   #revision = 0;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
+    this.#store = options.store ?? NO_STORE;
     const enabled = options.servers.filter((spec) => !spec.disabled);
     this.#slots = new Map(enabled.map((spec) => [spec.name, emptySlot(spec)]));
   }
@@ -74,15 +78,20 @@ export class Catalog {
     return this.#slots.get(server)?.tools.get(tool);
   }
 
-  /** Lists a server that has not been listed yet; returns at once for one that has. Never rejects: see `listing`. */
+  /** Makes a server known: from the disk at once, else by listing it. Never rejects: see `listing`. */
   async ensure(name: string): Promise<void> {
     const slot = this.#slots.get(name);
-    if (slot !== undefined && slot.listing.kind !== 'listed') await this.#refresh(slot);
+    if (slot === undefined) return;
+    this.#restore(slot);
+    if (slot.listing.kind !== 'listed') await this.#refresh(slot);
   }
 
-  /** Lists everything not listed yet, all at once, and waits for it at most `wait` ms. */
+  /** Makes everything known, all at once, and waits at most `wait` ms for what has to be listed. */
   async settle(wait: number): Promise<void> {
-    const open = [...this.#slots.values()].filter((slot) => slot.listing.kind === 'unlisted');
+    const open = [...this.#slots.values()].filter((slot) => {
+      this.#restore(slot);
+      return slot.listing.kind === 'unlisted';
+    });
     if (open.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
@@ -90,6 +99,12 @@ export class Catalog {
     });
     await Promise.race([Promise.all(open.map((slot) => this.#refresh(slot))), timeout]);
     clearTimeout(timer);
+  }
+
+  /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background. */
+  connected(name: string): void {
+    const slot = this.#slots.get(name);
+    if (slot !== undefined) void this.#refresh(slot);
   }
 
   /** Takes note of a `…/list_changed` notification of an upstream. */
@@ -108,6 +123,25 @@ export class Catalog {
     for (const slot of this.#slots.values()) clearTimeout(slot.refreshTimer);
   }
 
+  #restore(slot: Slot): void {
+    if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
+    const stored = this.#store.read(slot.spec);
+    if (stored === undefined) return;
+    this.#learn(slot, stored.hello, stored.offer);
+    slot.listing = { kind: 'listed', at: stored.at, from: 'store' };
+  }
+
+  /** Takes over what a server offers; false when it is what was known already. */
+  #learn(slot: Slot, hello: Hello, offer: Offer): boolean {
+    const fingerprint = JSON.stringify([hello.instructions, offer]);
+    slot.hello = hello;
+    if (fingerprint === slot.fingerprint) return false;
+    const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
+    Object.assign(slot, { offer, fingerprint, tools });
+    this.#revision++;
+    return true;
+  }
+
   #refresh(slot: Slot): Promise<void> {
     slot.inFlight ??= this.#list(slot).finally(() => {
       slot.inFlight = undefined;
@@ -122,18 +156,10 @@ export class Catalog {
     try {
       const hello = await connection.connect();
       const offer = await listOffer(connection, hello, log);
-      const fingerprint = JSON.stringify([hello.instructions, offer]);
-      const same = fingerprint === slot.fingerprint;
-      slot.listing = { kind: 'listed', at: Date.now() };
-      slot.hello = hello;
-      if (same) return;
-      this.#revision++;
-      Object.assign(slot, {
-        offer,
-        fingerprint,
-        tools: new Map(offer.tools.map((listed) => [listed.tool.name, listed])),
-      });
-      if (!this.#closed) changed?.(slot.name);
+      const changedNow = this.#learn(slot, hello, offer);
+      slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
+      if (changedNow) this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
+      if (changedNow && !this.#closed) changed?.(slot.name);
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
       this.#revision++;

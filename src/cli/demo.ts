@@ -1,5 +1,4 @@
 /** `mcpx demo`: a gateway on the built-in servers, and a page of text that shows what it is good for. */
-import { createApp } from '../app.ts';
 import { demoConfig } from '../config/load.ts';
 import { createLog } from '../observe/log.ts';
 import { estimateTokens } from '../render/tokens.ts';
@@ -10,12 +9,13 @@ import type { Invocation } from './command.ts';
 import { aborted, openGateway } from './gateway.ts';
 import { note, paintAnswer, print, table } from './output.ts';
 import { selfCommand, selfTyped } from './self.ts';
+import { openApp } from './session.ts';
 
 export async function run({ flags, stop, atExit }: Invocation): Promise<number> {
   const { host, port } = readListen(flags);
   const config = demoConfig({ overrides: { host, port, logLevel: flags.value('log-level') } });
   const log = createLog(config.settings.log);
-  const app = createApp(config, log);
+  const app = openApp(config, log);
   atExit(() => app.killNow());
   try {
     const listener = await openGateway(app, config, log);

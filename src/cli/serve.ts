@@ -1,19 +1,18 @@
 /** `mcpx serve`: the proxy itself, over stdio or HTTP. */
 import { Console } from 'node:console';
-import { createApp } from '../app.ts';
 import { McpxError } from '../errors.ts';
 import { listenStdio } from '../listen/stdio.ts';
 import { createLog } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
-import { readConfig } from './session.ts';
+import { openApp, readConfig } from './session.ts';
 
 export async function run({ args, flags, stop, atExit }: Invocation): Promise<number> {
   const listen = readListen(flags);
   const { http, host, port } = listen;
   const config = readConfig(flags, { bootstrap: true, file: args[0] ?? listen.file, host, port, http });
   const log = createLog(config.settings.log);
-  const app = createApp(config, log);
+  const app = openApp(config, log);
   atExit(() => app.killNow());
   try {
     if (http) {

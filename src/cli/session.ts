@@ -1,10 +1,14 @@
 /** What commands share: loading the config, and an App that lives as long as the command. */
+import { join } from 'node:path';
 import { type App, createApp } from '../app.ts';
+import { createCatalogStore } from '../catalog/store.ts';
 import type { Config } from '../config/config.ts';
 import { warningText } from '../config/findings.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
-import { createLog } from '../observe/log.ts';
+import { homeFolder } from '../config/store.ts';
+import { worldOf } from '../config/world.ts';
+import { createLog, type Log } from '../observe/log.ts';
 import type { Flags, Invocation } from './command.ts';
 import { note, paint } from './output.ts';
 import { selfCommand } from './self.ts';
@@ -42,6 +46,13 @@ export function readConfig(
   return config;
 }
 
+/** The App of a config, with its catalogs on disk; the demo leaves nothing behind. */
+export function openApp(config: Config, log: Log): App {
+  if (config.files.length === 0) return createApp(config, { log });
+  const folder = join(homeFolder(worldOf()), 'cache');
+  return createApp(config, { log, store: createCatalogStore({ folder, log }) });
+}
+
 /** For reading commands: an App that is stopped afterwards. Upstream trouble is told by the command, so the log holds back. */
 export async function withApp<T>(
   { flags, atExit }: Invocation,
@@ -49,7 +60,7 @@ export async function withApp<T>(
 ): Promise<T> {
   const config = readConfig(flags);
   const { log } = config.settings;
-  const app = createApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }));
+  const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }));
   atExit(() => app.killNow());
   try {
     return await work(app, config);

@@ -56,7 +56,7 @@ async function start({
     warnings: [],
   };
   const log = createLog({ level: 'silent' });
-  const app = createApp(config, log);
+  const app = createApp(config, { log });
   const auth = createAuthenticator(tokens);
   const listener = await listenHttp({ gateway: app, settings: config.settings.http, auth, log });
   app.start();

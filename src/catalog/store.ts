@@ -1,0 +1,111 @@
+/** Catalogs on disk: what a server offered last time, so that a start need not wait for it. One file per launch spec. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { ServerSpec } from '../config/config.ts';
+import { messageOf } from '../errors.ts';
+import { ensureFolder, readIfPresent, writeFileAtomic } from '../files.ts';
+import type { Log } from '../observe/log.ts';
+import type { Hello } from '../upstream/connection.ts';
+import { isRecord } from '../wire/message.ts';
+import type { Offer } from './list.ts';
+
+/** What is kept of one server. Only what the server itself said: no command, no environment, no header. */
+export interface StoredCatalog {
+  hello: Hello;
+  offer: Offer;
+  /** When it was listed, epoch ms. */
+  at: number;
+}
+
+export interface CatalogStore {
+  read(spec: ServerSpec): StoredCatalog | undefined;
+  write(spec: ServerSpec, catalog: StoredCatalog): void;
+}
+
+/** Grows when the form of the files changes; older ones are then ignored and written anew. */
+const FORMAT = 1;
+
+export interface StoreOptions {
+  folder: string;
+  log: Log;
+}
+
+export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore {
+  let told = false;
+  const tellOnce = (text: string) => {
+    if (!told) log.warn(text);
+    told = true;
+  };
+  return {
+    read(spec) {
+      const file = join(folder, `${launchKey(spec)}.json`);
+      try {
+        const text = readIfPresent(file);
+        return text === undefined ? undefined : parse(text);
+      } catch (error) {
+        tellOnce(`the stored catalog "${file}" is ignored and will be written anew: ${messageOf(error)}`);
+        return undefined;
+      }
+    },
+    write(spec, catalog) {
+      try {
+        ensureFolder(folder);
+        writeFileAtomic(join(folder, `${launchKey(spec)}.json`), JSON.stringify({ format: FORMAT, ...catalog }));
+      } catch (error) {
+        tellOnce(`catalogs cannot be stored in "${folder}": ${messageOf(error)}`);
+      }
+    },
+  };
+}
+
+/** For servers that need no store: the demo, and tests. */
+export const NO_STORE: CatalogStore = { read: () => undefined, write: () => undefined };
+
+/** What decides which program or service answers; names, filters and timeouts do not. */
+const LAUNCH_FIELDS = new Set([
+  'type',
+  'command',
+  'args',
+  'env',
+  'envFile',
+  'cwd',
+  'url',
+  'headers',
+  'module',
+  'builtin',
+]);
+
+/** A name for what would be started, placeholders as written: another command or variable is another catalog. */
+export function launchKey(spec: ServerSpec): string {
+  const facts = Object.entries(spec).filter(([field]) => LAUNCH_FIELDS.has(field));
+  facts.sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
+}
+
+function parse(text: string): StoredCatalog {
+  const value: unknown = JSON.parse(text);
+  if (!isRecord(value) || value.format !== FORMAT) throw new Error('it has another format');
+  const { hello, offer, at } = value;
+  if (!isHello(hello) || !isOffer(offer) || typeof at !== 'number') throw new Error('it is damaged');
+  return { hello, offer, at };
+}
+
+function isHello(value: unknown): value is Hello {
+  return isRecord(value) && isRecord(value.capabilities) && isRecord(value.serverInfo) && typeof value.era === 'string';
+}
+
+function isOffer(value: unknown): value is Offer {
+  if (!isRecord(value)) return false;
+  const { tools, resources, templates, prompts } = value;
+  const lists = [resources, templates, prompts].every((list) => Array.isArray(list) && list.every(isRecord));
+  return lists && Array.isArray(tools) && tools.every(isListedTool);
+}
+
+function isListedTool(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    typeof value.upstreamName === 'string' &&
+    isRecord(value.tool) &&
+    typeof value.tool.name === 'string'
+  );
+}

@@ -1,0 +1,131 @@
+/** Catalogs on disk: known at once, checked when the server runs, never a secret, never a crash. */
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createCatalogStore, launchKey } from '../../src/catalog/store.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { createWorld, type Script, specOf } from '../world.ts';
+
+const temp = () => join(mkdtempSync(join(tmpdir(), 'mcpx-store-')), 'cache');
+
+function open(folder: string, script: Script) {
+  const told: string[] = [];
+  const store = createCatalogStore({ folder, log: createLog({ write: (line) => told.push(line) }) });
+  let starts = 0;
+  const connect = async () => {
+    starts++;
+    await script.connect?.();
+  };
+  const world = createWorld({ one: { ...script, connect } }, { store });
+  return { ...world, told, starts: () => starts };
+}
+
+test('a second run knows the tools without starting the server', async () => {
+  const folder = temp();
+  const first = open(folder, { tools: [{ name: 'a', description: 'Does.' }], instructions: 'About it.' });
+  await first.catalog.settle(1000);
+  const second = open(folder, { tools: [{ name: 'a', description: 'Does.' }], instructions: 'About it.' });
+  await second.catalog.settle(0);
+  expect(second.catalog.server('one')).toMatchObject({
+    listing: { kind: 'listed', from: 'store' },
+    hello: { instructions: 'About it.' },
+    offer: { tools: [{ tool: { name: 'a', description: 'Does.' } }] },
+  });
+  expect(second.catalog.find('one', 'a')).toBeDefined();
+  expect(second.starts()).toBe(0);
+});
+
+test('a call to a known tool needs no list first', async () => {
+  const folder = temp();
+  await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
+  const { router, sent } = open(folder, { tools: [{ name: 'a' }] });
+  await router.call({ server: 'one', tool: 'a', caller: { key: 'k', capabilities: {} } });
+  expect(sent.map(({ method }) => method)).toEqual(['tools/call']);
+});
+
+test('what changed is found out when the server is connected, told, and stored', async () => {
+  const folder = temp();
+  await open(folder, { tools: [{ name: 'old' }] }).catalog.settle(1000);
+  const second = open(folder, { tools: [{ name: 'new' }] });
+  await second.catalog.settle(0);
+  expect(second.catalog.find('one', 'old')).toBeDefined();
+  second.catalog.connected('one');
+  await expect.poll(() => second.changes).toEqual(['one']);
+  expect(second.catalog.find('one', 'old')).toBeUndefined();
+  const third = open(folder, {});
+  await third.catalog.settle(0);
+  expect(third.catalog.find('one', 'new')).toBeDefined();
+});
+
+test('a server that cannot be reached keeps what is known of it', async () => {
+  const folder = temp();
+  await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
+  const down = open(folder, { connect: () => Promise.reject(new Error('down')) });
+  await down.catalog.settle(0);
+  down.catalog.connected('one');
+  await expect.poll(() => down.catalog.server('one')?.listing.kind).toBe('failed');
+  expect(down.catalog.find('one', 'a')).toBeDefined();
+});
+
+describe('files', () => {
+  const fileIn = (folder: string) => join(folder, readdirSync(folder)[0] ?? '');
+
+  test.each([
+    ['no JSON', 'nonsense'],
+    ['another format', '{"format":99}'],
+    ['damaged', '{"format":1,"hello":{},"offer":{},"at":1}'],
+    ['a foreign thing', '[1,2]'],
+    [
+      'tools without names',
+      '{"format":1,"hello":{"era":"legacy","capabilities":{},"serverInfo":{}},"offer":{"tools":[{}],"resources":[],"templates":[],"prompts":[]},"at":1}',
+    ],
+  ])('%s is ignored, said once, and written anew', async (_, text) => {
+    const folder = temp();
+    await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
+    const file = fileIn(folder);
+    const good = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, text);
+    const second = open(folder, { tools: [{ name: 'a' }] });
+    await second.catalog.settle(1000);
+    await second.catalog.ensure('one');
+    expect(second.catalog.find('one', 'a')).toBeDefined();
+    expect(second.told).toHaveLength(1);
+    expect(second.told[0]).toContain(file);
+    expect(JSON.parse(readFileSync(file, 'utf8')).offer).toEqual(good.offer);
+  });
+
+  test('a folder that cannot be written is said once and hurts nobody', async () => {
+    const blocker = mkdtempSync(join(tmpdir(), 'mcpx-store-'));
+    writeFileSync(join(blocker, 'file'), '');
+    const blocked = open(join(blocker, 'file', 'cache'), { tools: [{ name: 'a' }] });
+    await blocked.catalog.settle(1000);
+    expect(blocked.catalog.find('one', 'a')).toBeDefined();
+    expect(blocked.told).toHaveLength(1);
+  });
+
+  test.skipIf(process.platform === 'win32')('are for their owner only (needs POSIX modes)', async () => {
+    const folder = temp();
+    await open(folder, { tools: [] }).catalog.settle(1000);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(fileIn(folder)).mode & 0o777).toBe(0o600);
+  });
+
+  test('hold nothing of the launch spec', async () => {
+    const folder = temp();
+    const spec = { type: 'stdio', command: 'secret-command', args: ['--token', 'hunter2'], env: { KEY: 'hunter2' } };
+    await open(folder, { tools: [{ name: 'a' }], spec: spec as never }).catalog.settle(1000);
+    const text = readFileSync(fileIn(folder), 'utf8');
+    expect(text).not.toContain('hunter2');
+    expect(text).not.toContain('secret-command');
+  });
+});
+
+test('another command, argument, variable or URL is another catalog; another name is not', () => {
+  const base = specOf('a', { type: 'stdio', command: 'x', args: ['1'], env: {} } as never);
+  const key = (change: object) => launchKey({ ...base, ...change } as never);
+  const same = launchKey(base);
+  expect(key({ name: 'b' })).toBe(same);
+  for (const change of [{ command: 'y' }, { args: ['2'] }, { env: { A: '1' } }, { cwd: '/' }])
+    expect(key(change)).not.toBe(same);
+});
