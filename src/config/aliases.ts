@@ -78,9 +78,10 @@ export function aliasNames(): string[] {
   return [...SLOTS.keys(), ...UNFOLD.keys()];
 }
 
-/** The parts of an entry, with everything that other programs nest or spell differently laid out flat. */
+/** The parts of an entry, with everything that other programs nest or spell differently laid out flat; null is absent. */
 export function partsOf(entry: JsonRecord, at: Place): Part[] {
-  return Object.entries(entry).flatMap(([key, value]) => unfold({ key, value, place: inside(at, key) }));
+  const present = Object.entries(entry).filter(([, value]) => value !== null);
+  return present.flatMap(([key, value]) => unfold({ key, value, place: inside(at, key) }));
 }
 
 function unfold(part: Part): Part[] {
@@ -131,9 +132,11 @@ function unfoldTimeout({ value, place }: Part): Part[] | undefined {
   return partsOf(value, place).map((part) => ({ ...part, key: names.get(part.key) ?? part.key }));
 }
 
+/** A list of names, or of objects that have one. */
 function passThrough({ value, place }: Part): Part[] | undefined {
-  if (!Array.isArray(value) || !value.every((name) => typeof name === 'string')) return undefined;
-  return [{ key: 'env', value: Object.fromEntries(value.map((name) => [name, `\${${name}}`])), place, weak: true }];
+  const names = Array.isArray(value) ? value.map((item) => (isRecord(item) ? item.name : item)) : [undefined];
+  if (!names.every((name) => typeof name === 'string')) return undefined;
+  return [{ key: 'env', value: Object.fromEntries(names.map((name) => [name, `\${${name}}`])), place, weak: true }];
 }
 
 function asVariables(headers: JsonRecord): JsonRecord {
@@ -145,5 +148,5 @@ function bearerVariable({ value, place }: Part): Part[] {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === null || (Array.isArray(value) && value.length === 0);
+  return Array.isArray(value) && value.length === 0;
 }

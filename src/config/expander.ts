@@ -85,8 +85,17 @@ function inputOf(id: string, world: World): string | undefined {
   const variable = inputVariable(id);
   const given = lookup(variable, world);
   if (given !== undefined) return given;
-  const secrets = new Map(parseEnvText(readIfPresent(secretsFile(world)) ?? ''));
+  const secrets = new Map(parseEnvText(secretsText(secretsFile(world))));
   return secrets.get(variable) ?? secrets.get(id);
+}
+
+function secretsText(file: string): string {
+  try {
+    return readIfPresent(file) ?? '';
+  } catch (cause) {
+    const hint = 'make it a file that only you may read';
+    throw new McpxError('config', `the secrets in "${file}" cannot be read`, { hint, cause });
+  }
 }
 
 /** The variable that answers `${input:id}`. */

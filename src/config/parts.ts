@@ -3,9 +3,10 @@ import { aliasNames, IGNORED, NOT_CARRIED, type Part, partsOf, type Slot, slotOf
 import type { Place } from './config.ts';
 import { type Field, SERVER } from './fields.ts';
 import type { Findings } from './findings.ts';
-import { isNote, isRecord, type JsonRecord, listText, quoted, sameJson } from './json.ts';
+import { isNote, isRecord, type JsonRecord, kindOf, listText, quoted, sameJson } from './json.ts';
 import { didYouMean, nearest } from './nearest.ts';
 import { readField } from './read.ts';
+import { TYPES } from './target.ts';
 
 /** What a program means by fields that everybody has. */
 export interface Dialect {
@@ -80,6 +81,11 @@ function inMilliseconds({ value, seconds }: Part): unknown {
   return seconds === true && typeof value === 'number' ? value * 1000 : value;
 }
 
+/** What a part comes to, for comparing two of them. */
+function meaning(slot: string, part: Part): unknown {
+  return slot === 'type' ? (TYPES.get(String(part.value).toLowerCase()) ?? part.value) : inMilliseconds(part);
+}
+
 function merge(slot: string, parts: Part[], findings: Findings): Part {
   const [first, ...others] = parts.toSorted((a, b) => Number(a.weak ?? false) - Number(b.weak ?? false));
   // The caller groups existing parts, so that there is a first one.
@@ -87,7 +93,7 @@ function merge(slot: string, parts: Part[], findings: Findings): Part {
   for (const other of others) {
     const both = slot === 'env' || slot === 'headers' ? union(result, other, slot) : undefined;
     if (both !== undefined) result = both;
-    else if (!sameJson(inMilliseconds(result), inMilliseconds(other))) disagree(result, other, findings);
+    else if (!sameJson(meaning(slot, result), meaning(slot, other))) disagree(result, other, findings);
   }
   return result;
 }
@@ -113,12 +119,17 @@ function disagree(first: Part, second: Part, findings: Findings): void {
 function tellUnknown({ key, value, place }: Part, server: string, findings: Findings): void {
   if (isNote(key) || IGNORED.has(key)) return;
   const reason = NOT_CARRIED.get(key);
+  if (aliasNames().includes(key)) {
+    const message = `"${key}" of server "${server}" is ignored: ${kindOf(value)} is not understood there`;
+    findings.warn({ message, place, part: 'key' });
+    return;
+  }
   if (reason === undefined) {
     const hint = didYouMean(key, [...Object.keys(SERVER), 'enabled', ...aliasNames()]);
     findings.unknown({ message: `unknown key ${JSON.stringify(key)} in server "${server}"`, place, part: 'key', hint });
     return;
   }
-  const empty = value === false || value === null || (Array.isArray(value) && value.length === 0);
+  const empty = value === false || (Array.isArray(value) && value.length === 0);
   if (!empty)
     findings.warn({ message: `"${key}" of server "${server}" is not carried over: ${reason}`, place, part: 'key' });
 }

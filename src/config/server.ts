@@ -4,6 +4,7 @@ import type { Findings } from './findings.ts';
 import { isRecord, type JsonRecord, kindOf } from './json.ts';
 import { nameKey, serverName } from './names.ts';
 import { type Dialect, gatherParts, type Parts, type Written } from './parts.ts';
+import { looksLikeServer } from './shapes.ts';
 import { readTarget } from './target.ts';
 
 export type Entry =
@@ -34,7 +35,9 @@ function asRecord({ name, value, place }: Written, findings: Findings): Written<
 }
 
 function isForeign({ name, value, place }: Written<JsonRecord>, dialect: Dialect, findings: Findings): boolean {
-  const mark = [value.type, value.source].find((text) => typeof text === 'string' && dialect.foreign?.includes(text));
+  const installed = Object.hasOwn(value, 'settings') && !looksLikeServer(value) ? 'extension' : undefined;
+  const marks = [value.type, value.source, installed];
+  const mark = marks.find((text) => typeof text === 'string' && dialect.foreign?.includes(text));
   if (mark === undefined) return false;
   findings.warn({
     message: `server "${name}" is skipped: "${mark}" entries belong to the program that wrote them`,

@@ -51,12 +51,7 @@ const SHAPES = {
   ],
   context_servers: [{ matches: present, containers: at(['context_servers'], { foreign: ['extension'] }) }],
   'amp.mcpServers': [{ matches: present, containers: at(['amp.mcpServers']) }],
-  extensions: [
-    {
-      matches: isRecord,
-      containers: at(['extensions'], { seconds: true, foreign: ['builtin', 'platform', 'frontend', 'inline_python'] }),
-    },
-  ],
+  extensions: [{ matches: isRecord, containers: gooseContainers }],
 } as const satisfies Record<string, readonly Shape[]>;
 
 /** Top-level keys that some shape owns. */
@@ -94,6 +89,15 @@ export function looksLikeServer(value: unknown): boolean {
   return (
     MARKS.some((mark) => Object.hasOwn(value, mark)) || (typeof type === 'string' && TYPES.has(type.toLowerCase()))
   );
+}
+
+/** Goose's extensions; other programs keep other things under that key. */
+function gooseContainers(extensions: unknown): Container[] {
+  const isExtension = (value: unknown): boolean =>
+    isRecord(value) && (typeof value.type === 'string' || isRecord(value.config) || looksLikeServer(value));
+  const entries = Object.entries(isRecord(extensions) ? extensions : {}).filter(([, value]) => isExtension(value));
+  const dialect: Dialect = { seconds: true, foreign: ['builtin', 'platform', 'frontend', 'inline_python'] };
+  return [{ path: ['extensions'], value: Object.fromEntries(entries), dialect }];
 }
 
 const MCP_KEYS = ['enabled', 'servers', 'resolutionStrategy', 'allowed', 'excluded', 'serverCommand', 'inputs'];

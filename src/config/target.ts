@@ -68,13 +68,14 @@ export function readTarget(server: Written, parts: Parts, findings: Findings): T
   }
   warnUnused(server, type, parts, findings);
   if (type === 'stdio') return readStdio(server, parts, findings);
-  if (type === 'module') return only('module', parts.read<string>('module'));
+  if (type === 'module') return readModule(parts);
   if (type === 'builtin') return readBuiltin(server, parts, findings);
   return readRemote(type, server, parts, findings);
 }
 
-function only(type: 'module', module: string | undefined): Target | undefined {
-  return module === undefined ? undefined : { type, module };
+function readModule(parts: Parts): Target | undefined {
+  const module = parts.read<string>('module');
+  return module === undefined ? undefined : { type: 'module', module };
 }
 
 function readType(server: Written, parts: Parts, findings: Findings): ServerType | undefined {
@@ -168,15 +169,12 @@ function readRemote(type: RemoteServer['type'], server: Written, parts: Parts, f
   const url = parts.read<string>('url');
   const headers = parts.read<Record<string, string>>('headers') ?? {};
   const oauth = parts.read<Record<string, unknown>>('oauth');
-  checkHeaders(headers, parts, findings);
+  checkHeaders(headers, server, parts, findings);
   const problem = url === undefined ? undefined : urlProblem(url, type);
   if (problem !== undefined) {
     const place = parts.part('url')?.place ?? server.place;
-    findings.error({
-      message: `"url" of server "${server.name}" ${problem}`,
-      place,
-      hint: 'such as https://example.com/mcp',
-    });
+    const hint = `such as ${type === 'ws' ? 'wss' : 'https'}://example.com/mcp`;
+    findings.error({ message: `"url" of server "${server.name}" ${problem}`, place, hint });
   }
   if (url === undefined || problem !== undefined) return undefined;
   return { type, url, headers, ...(oauth === undefined ? {} : { oauth }) };
@@ -191,11 +189,10 @@ function urlProblem(url: string, type: RemoteServer['type']): string | undefined
 }
 
 /** What HTTP cannot carry would fail at the first request, far from here. */
-function checkHeaders(headers: Record<string, string>, parts: Parts, findings: Findings): void {
+function checkHeaders(headers: Record<string, string>, server: Written, parts: Parts, findings: Findings): void {
+  const part = parts.part('headers');
   for (const [name, value] of Object.entries(headers)) {
-    const part = parts.part('headers');
-    if (part === undefined) return;
-    const place = inside(part.place, name);
+    const place = inside(part?.place ?? server.place, name);
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
       findings.error({ message: `${JSON.stringify(name)} cannot be the name of an HTTP header`, place, part: 'key' });
     } else if (/[\r\n\0]/.test(value)) {

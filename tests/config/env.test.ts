@@ -82,13 +82,13 @@ describe('placeholders', () => {
       const home = createHome();
       home.write('cfg/secret.txt', '\uFEFFs3cret ${A}\r\n');
       const spec = stdio({ args: [text] }, home.path('cfg/config.json'));
-      expect(launch(spec, { env, home: home.folder }).args).toEqual(['s3cret ${A}']);
+      expect(launch(spec, { env, home: home.folder, platform: process.platform }).args).toEqual(['s3cret ${A}']);
     },
   );
 
   test('${input:id} comes from the environment, then from the secrets file', () => {
     const home = createHome();
-    const context = { env: {}, home: home.folder };
+    const context = { env: {}, home: home.folder, platform: process.platform };
     const spec = stdio({ args: ['${input:gh-token}', '${input:plain}'] });
     expect(missingVariables(spec, { ...CONTEXT, ...context })).toEqual(['MCPX_INPUT_GH_TOKEN', 'MCPX_INPUT_PLAIN']);
     home.write('.mcpx/secrets.env', 'MCPX_INPUT_GH_TOKEN=from-file\nplain="by id"\n');
@@ -100,7 +100,8 @@ describe('placeholders', () => {
   test('the secrets file moves with MCPX_HOME', () => {
     const home = createHome();
     home.write('moved/secrets.env', 'k=v\n');
-    expect(arg('${input:k}', { env: { MCPX_HOME: home.path('moved') } })).toBe('v');
+    const context = { env: { MCPX_HOME: home.path('moved') }, platform: process.platform };
+    expect(arg('${input:k}', context)).toBe('v');
   });
 
   test.each(['${cmd: op read x}', '${{ secrets.X }}', '${command:x}', '${A:-${B}}'])(
@@ -302,6 +303,15 @@ describe('rule 11: relative paths belong to the file that defines them', () => {
   });
 });
 
+test('a secrets file that cannot be read is named', () => {
+  const home = createHome();
+  home.write('.mcpx/secrets.env/inner', 'a folder where the file should be');
+  const context = { home: home.folder, platform: process.platform };
+  expect(failure(() => arg('${input:x}', context)).message).toBe(
+    `the secrets in "${home.path(join('.mcpx', 'secrets.env'))}" cannot be read`,
+  );
+});
+
 test('an env file that cannot be read is named', () => {
   const error = failure(() => launch(stdio({ envFile: ['nowhere.env'] })));
   expect(error.message).toBe('env file "/etc/mcpx/nowhere.env" of server "s" cannot be read');
@@ -311,7 +321,8 @@ test('an env file that cannot be read is named', () => {
 test('an env file may begin with a byte order mark', () => {
   const home = createHome();
   home.write('a.env', '\uFEFFA=1\n');
-  expect(launch(stdio({ envFile: ['a.env'] }, home.path('config.json'))).env).toEqual({ A: '1' });
+  const spec = stdio({ envFile: ['a.env'] }, home.path('config.json'));
+  expect(launch(spec, { platform: process.platform }).env).toEqual({ A: '1' });
 });
 
 test('a command that expands to nothing is an error', () => {

@@ -74,10 +74,10 @@ describe('the files', () => {
   });
 
   test('a named file that does not exist, or is a folder, is an error', () => {
-    const home = createHome({ MCPX_CONFIG: '/nowhere/config.json' });
+    const home = createHome({ MCPX_CONFIG: 'nowhere.json' });
     expect(failure(() => home.load())).toMatchObject({
       code: 'config',
-      message: 'config file "/nowhere/config.json" does not exist',
+      message: `config file "${home.path('nowhere.json')}" does not exist`,
       hint: 'mcpx config path',
     });
     expect(failure(() => home.load({ files: ['.'], bootstrap: true })).message).toBe(
@@ -128,7 +128,7 @@ describe('file < environment < flags', () => {
     const { http, front, log, offline, watch } = config.settings;
     return {
       ...{ host: http.host, port: http.port, front: front.kind, offline, watch, level: log.level },
-      file: log.file?.replace(home.folder, ''),
+      file: log.file?.replace(home.folder, '').replaceAll('\\', '/'),
       main: mainProfile(config)?.name,
       fronts: config.profiles.map((profile) => profile.front),
     };

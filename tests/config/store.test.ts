@@ -11,7 +11,7 @@ import { STARTER } from '../../src/config/starter.ts';
 import { createHome, type Home } from './world.ts';
 
 function firstRun(home: Home, env: Record<string, string> = {}) {
-  return loadConfig({ env, home: home.folder, cwd: home.folder, platform: 'linux', bootstrap: true });
+  return loadConfig({ env, home: home.folder, cwd: home.folder, bootstrap: true });
 }
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777;

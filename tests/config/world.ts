@@ -29,7 +29,7 @@ export function createHome(env: Record<string, string> = {}): Home {
       writeFileSync(path(name), typeof text === 'string' ? text : JSON.stringify(text, null, 2));
       return path(name);
     },
-    load: (options = {}) => loadConfig({ env, home: folder, cwd: folder, platform: 'linux', ...options }).config,
+    load: (options = {}) => loadConfig({ env, home: folder, cwd: folder, ...options }).config,
   };
 }
 
