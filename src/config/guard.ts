@@ -34,7 +34,7 @@ export function withoutLoops(profiles: readonly Profile[], context: GuardContext
     loops.set(spec, loop);
     if (loop) {
       const message = `server "${spec.name}" is skipped: it is mcpx itself, and would never end`;
-      context.findings.warn({ message, place: spec.place, part: 'key', hint: `mcpx remove ${spec.name}` });
+      context.findings.warn({ message, place: spec.place, part: 'key', hint: 'take it out of the config' });
     }
     return loop;
   };
