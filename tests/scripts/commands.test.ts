@@ -52,6 +52,18 @@ describe('npm test', () => {
   });
 });
 
+describe('a skipped test', () => {
+  const report = (fullName: string) => ({ testResults: [{ assertionResults: [{ status: 'skipped', fullName }] }] });
+
+  it.each([
+    ['looks up PATHEXT on Windows', 'linux', []],
+    ['looks up PATHEXT on Windows', 'win32', ['looks up PATHEXT on Windows']],
+    ['works without network (needs unshare)', 'linux', ['works without network (needs unshare)']],
+  ])('"%s" on %s counts as %j', (name, platform, expected) => {
+    expect(skippedTests(report(name), platform)).toEqual(expected);
+  });
+});
+
 describe('npm run build', () => {
   const pinned = ['linux-x64', 'win-x64'];
 

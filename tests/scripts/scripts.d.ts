@@ -86,9 +86,10 @@ declare module '*/scripts/start.mjs' {
 }
 declare module '*/scripts/test.mjs' {
   export function testRuns(args: string[]): { name: string; args: string[] }[];
-  export function skippedTests(report: {
-    testResults: { assertionResults: { status: string; fullName: string }[] }[];
-  }): string[];
+  export function skippedTests(
+    report: { testResults: { assertionResults: { status: string; fullName: string }[] }[] },
+    platform?: string,
+  ): string[];
 }
 declare module '*/scripts/npm.mjs' {
   export function npmCommand(
