@@ -59,14 +59,24 @@ export function sizeReport(metafile, bytes) {
   return `${size(bytes)} of at most ${size(SIZE_LIMIT)}: ${parts.slice(0, 6).join(', ')}`;
 }
 
+/** Bundles one entry file and returns what esbuild knows of it. */
+async function bundleFile(entry, outfile) {
+  try {
+    return (await build({ ...options(), entryPoints: [entry], outfile })).metafile;
+  } catch (cause) {
+    // esbuild has printed each error with its place.
+    throw new BuildError(`"${entry}" cannot be bundled, see above`, { hint: 'npm run types', cause });
+  }
+}
+
 /**
  * Writes into `folder`: app.js (the program, for node), app.script.js (the same as one function, for the executable),
  * boot.js (the executable's main script) and the esbuild metafile app.meta.json.
  */
 export async function bundle(folder, { entry = 'src/main.ts' } = {}) {
   const app = join(folder, 'app.js');
-  const { metafile } = await build({ ...options(), entryPoints: [entry], outfile: app });
-  await build({ ...options(), entryPoints: ['src/boot.ts'], outfile: join(folder, 'boot.js') });
+  const metafile = await bundleFile(entry, app);
+  await bundleFile('src/boot.ts', join(folder, 'boot.js'));
   const source = readFileSync(app, 'latin1');
   writeFileSync(join(folder, 'app.script.js'), WRAPPER.join(source), 'latin1');
   writeFileSync(join(folder, 'app.meta.json'), JSON.stringify(metafile));
