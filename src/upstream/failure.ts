@@ -34,7 +34,7 @@ export interface Ending {
 }
 
 export function exitFailure(name: string, { code, signal, stderr }: Ending): McpxError {
-  const what = signal ? `was ended by ${signal}` : code === null ? 'closed its stdout' : `exited with code ${code}`;
+  const what = signal ? `was ended by ${signal}` : code === null ? 'closed its pipes' : `exited with code ${code}`;
   return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr)}`);
 }
 

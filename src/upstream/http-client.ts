@@ -128,13 +128,16 @@ export function discard(response: IncomingMessage): void {
 }
 
 /** The whole body as text, within a bound. */
-export async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+export async function readText(response: IncomingMessage, maxBytes: number, name: string): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   await consume(response, (chunk) => {
     size += chunk.length;
     if (size <= maxBytes) chunks.push(chunk);
-    else response.destroy(new McpxError('protocol', `the answer is over the limit of ${maxBytes} bytes`));
+    else
+      response.destroy(
+        new McpxError('protocol', `server "${name}" sent an answer over the limit of ${maxBytes} bytes`),
+      );
   });
   return Buffer.concat(chunks).toString('utf8');
 }

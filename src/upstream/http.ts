@@ -1,6 +1,5 @@
 /** An upstream over Streamable HTTP: one POST per message, answers as JSON or as event streams, a GET stream for the rest. */
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { McpxError } from '../errors.ts';
 import { type Decoded, decode } from '../wire/framing.ts';
 import { type Id, isRecord, isRequest, isResponse, type Message } from '../wire/message.ts';
@@ -44,6 +43,8 @@ class HttpTransport implements Transport {
   readonly #flights = new Set<Flight>();
   /** Aborted when nothing more will be sent. */
   readonly #over = new AbortController();
+  /** Aborted when the end has taken long enough. */
+  readonly #patience = new AbortController();
   #receiver: Receiver | undefined;
   /** Resolves when the upstream knows that it is initialized; what is sent meanwhile waits for it. */
   #initialized: Promise<void> | undefined;
@@ -93,20 +94,18 @@ class HttpTransport implements Transport {
   }
 
   close(bounds: StopBounds = STOP): Promise<void> {
-    this.#closed ??= this.#end(Math.min(bounds.eof, STOP.eof));
-    return this.#closed;
+    const timer = setTimeout(() => this.#patience.abort(), Math.min(bounds.eof, STOP.eof));
+    this.#closed ??= this.#end();
+    return this.#closed.finally(() => clearTimeout(timer));
   }
 
-  async #end(wait: number): Promise<void> {
+  async #end(): Promise<void> {
     this.#over.abort();
     for (const flight of this.#flights) abort(flight);
     if (this.#session.id !== undefined && !this.#lost) {
-      const { response } = this.#client.start({
-        method: 'DELETE',
-        headers: this.#session.headers({}),
-        repeatable: true,
-      });
-      await Promise.race([response.then(discard, () => undefined), delay(wait)]);
+      const farewell = this.#client.start({ method: 'DELETE', headers: this.#session.headers({}), repeatable: true });
+      this.#patience.signal.addEventListener('abort', farewell.abort, { once: true });
+      await farewell.response.then(discard, () => undefined);
     }
     this.#client.destroy();
     this.#receiver?.closed();
@@ -163,7 +162,7 @@ class HttpTransport implements Transport {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw this.#odd(response, 'a compressed body');
     const take = (text: string) => this.#deliver(decode(text), flight);
     if (type === 'text/event-stream') await this.#streams.answer(flight, response, take);
-    else if (type === 'application/json') take(await readText(response, this.#maxBytes));
+    else if (type === 'application/json') take(await readText(response, this.#maxBytes, this.#name));
     else throw this.#odd(response, `HTTP ${status} and content type "${type}"`);
     if (!flight.answered) throw new McpxError('protocol', `server "${this.#name}" did not answer "${flight.method}"`);
   }
@@ -184,7 +183,7 @@ class HttpTransport implements Transport {
   }
 
   async #refusal(response: IncomingMessage): Promise<Error> {
-    const body = await readText(response, MAX_ERROR_BODY).catch(() => '');
+    const body = await readText(response, MAX_ERROR_BODY, this.#name).catch(() => '');
     return refusalError({
       name: this.#name,
       status: response.statusCode ?? 0,

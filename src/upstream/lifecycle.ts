@@ -66,6 +66,8 @@ export class Lifecycle {
   drop(link: Link, reason: string): void {
     if (this.#link !== link) return;
     this.#link = undefined;
+    // A process that cannot be written to is done; over HTTP other calls may still be answered, and the transport ends by itself.
+    if (link.transport.pid !== undefined) this.#stopped = this.#stop(link.transport, STOP_FAST);
     this.#options.log.info(`server "${this.#name}" will be connected again: ${reason}`);
     this.#enter({ kind: 'backoff', until: Date.now(), failures: 0, reason });
   }
@@ -75,10 +77,11 @@ export class Lifecycle {
     this.#link = undefined;
     if (this.#state.kind !== 'closed') this.#enter({ kind: 'closed' });
     this.#closing.abort();
-    // Both: the peer fails what is in flight, the transport takes the bounds.
+    // The transports first, for they take the bounds; the peer then fails what is in flight.
+    const stops = this.#stopAll(bounds);
     void link?.peer.close();
     await this.#starting?.catch(() => undefined);
-    await Promise.all([...this.#alive].map((transport) => this.#stop(transport, bounds)));
+    await Promise.all([stops, this.#stopAll(bounds)]);
   }
 
   killNow(): void {
@@ -159,11 +162,17 @@ export class Lifecycle {
 
   /** The far side is gone: a running conversation is over, the next call begins another. */
   #lost(transport: Transport, reason: string): void {
+    // Our own close stops it within its own bounds.
+    if (this.#state.kind === 'closed') return;
     this.#stopped = this.#stop(transport, STOP_FAST);
     if (this.#link?.transport !== transport) return;
     this.#link = undefined;
     this.#options.log.warn(reason);
     this.#enter({ kind: 'backoff', until: Date.now(), failures: 0, reason });
+  }
+
+  async #stopAll(bounds: StopBounds): Promise<void> {
+    await Promise.all([...this.#alive].map((transport) => this.#stop(transport, bounds)));
   }
 
   async #stop(transport: Transport, bounds: StopBounds): Promise<void> {

@@ -36,6 +36,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
     framing: launch.framing,
     maxBytes: options.maxBytes,
     maxQueued: MAX_QUEUED,
+    subject: `server "${options.name}"`,
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = createStop(child, group, exited);

@@ -36,8 +36,8 @@ const NOT_CANCELLABLE = 'initialize';
 
 export function createCalls(send: (message: Message) => void, subject: string): Calls {
   const calls = new Map<number, Call>();
-  // The first id is 1: some peers take 0 for none.
-  let lastId = 0;
+  // Some peers take 0 for none, and broken ones send answers and progress for small ids that nobody asked for.
+  let lastId = 1000;
 
   /** Forgets a call; whatever still comes for it is late. */
   const settle = (call: Call) => {

@@ -1,4 +1,5 @@
 /** One request of the far side while we work on it: its abort signal, made only when asked for, and its progress. */
+import { setMaxListeners } from 'node:events';
 import { type Id, isId, isRecord, type Message, type Params, type RpcRequest } from './message.ts';
 import type { Incoming } from './peer.ts';
 
@@ -22,6 +23,8 @@ export class IncomingCall implements Incoming {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
+      // A batch of calls may listen to it, each with its own listener.
+      setMaxListeners(0, this.#controller.signal);
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
     }
     return this.#controller.signal;

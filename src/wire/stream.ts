@@ -22,6 +22,8 @@ export interface StreamChannelOptions {
   overflow?: 'refuse' | 'keep-answers';
   /** Called at the end of the input, where absent the channel closes: what is under way can then still be answered. */
   inputEnded?: () => void;
+  /** How messages about the far side name it (default: `the far side`). */
+  subject?: string;
   /** Whether what is no JSON-RPC is answered with its error (-32700, -32600). */
   answerInvalid?: boolean;
 }
@@ -39,6 +41,7 @@ const FLUSH_WAIT = 1000;
 
 export function createStreamChannel(options: StreamChannelOptions): StreamChannel {
   const { input, output, maxBytes = MAX_MESSAGE_BYTES, maxQueued = MAX_QUEUED, overflow = 'refuse' } = options;
+  const { subject = 'the far side' } = options;
   const decoder = createDecoder({ maxBytes });
   let receiver: Receiver | undefined;
   let pending = '';
@@ -69,7 +72,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   const send = (message: Message) => {
     if (ended || closed) throw undelivered('the connection is closed');
     if (queued() >= maxQueued && !(overflow === 'keep-answers' && isResponse(message))) {
-      throw new McpxError('overloaded', `the far side does not read: ${queued()} characters wait already`);
+      throw new McpxError('overloaded', `${subject} does not read: ${queued()} characters wait already`);
     }
     const text = encode(message, options.framing ?? decoder.framing ?? 'newline');
     if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes + 64) throw tooLarge(maxBytes);
@@ -90,7 +93,10 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   const deliverInvalid = (invalid: Invalid) => {
     receiver?.invalid(invalid.reason);
     if (invalid.id !== undefined && invalid.answer) {
-      receiver?.failed?.(invalid.id, new McpxError('protocol', `the answer cannot be used: ${invalid.reason}`));
+      receiver?.failed?.(
+        invalid.id,
+        new McpxError('protocol', `${subject} sent an answer that cannot be used: ${invalid.reason}`),
+      );
     }
     if (!options.answerInvalid || invalid.answer || ended || closed) return;
     send({ jsonrpc: '2.0', id: invalid.id ?? null, error: { code: invalid.code, message: invalid.reason } });

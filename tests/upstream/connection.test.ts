@@ -93,6 +93,13 @@ describe('a connection to a process', () => {
     expect(await call(connection(serverSpec([...flags], { framing })), 'echo', { 中: '🙂' })).toEqual({ 中: '🙂' });
   });
 
+  test('is the same to a built-in server', async () => {
+    const { type: _, command, args, env, envFile, framing, ...base } = serverSpec();
+    const upstream = connection({ ...base, type: 'builtin', builtin: 'math' });
+    expect((await upstream.connect()).era).toBe('legacy');
+    expect(await upstream.request('tools/list')).toHaveProperty('tools');
+  });
+
   test('passes a result of 10 MB', async () => {
     const text = (await call(connection(serverSpec()), 'big', { bytes: 10_000_000 })) as string;
     expect(text).toHaveLength(10_000_000);
@@ -212,7 +219,7 @@ describe('an upstream that dies', () => {
     ['exit', { code: 3, stderr: 'out of cheese\n' }, 'server "x" exited with code 3 (stderr: out of cheese)'],
     ['signal', {}, 'server "x" was ended by SIGKILL'],
     ['half', {}, 'server "x" exited with code 1'],
-    ['close-stdout', {}, 'server "x" closed its stdout'],
+    ['close-stdout', {}, 'server "x" closed its pipes'],
   ])('by %s fails calls in flight within a second, and the next call finds it again', async (tool, args, message) => {
     const upstream = connection(serverSpec());
     await upstream.connect();
@@ -275,7 +282,7 @@ describe('a call', () => {
       message: 'server "x" did not answer "tools/call" within 150 ms',
     });
     const [told] = (await call(upstream, 'cancelled')) as { requestId: number; reason: string }[];
-    expect(told).toEqual({ requestId: 2, reason: 'timeout after 150 ms' });
+    expect(told).toEqual({ requestId: 1002, reason: 'timeout after 150 ms' });
     await until(() => upstream.diagnostics().noise === 1);
   });
 
@@ -297,7 +304,7 @@ describe('a call', () => {
     await until(() => log.messages().some(({ method }) => method === 'tools/call'));
     controller.abort('enough');
     expect(await waiting).toMatchObject({ code: 'cancelled' });
-    expect(await call(upstream, 'cancelled')).toEqual([{ requestId: 2, reason: 'enough' }]);
+    expect(await call(upstream, 'cancelled')).toEqual([{ requestId: 1002, reason: 'enough' }]);
   });
 
   test('that is cancelled while the upstream starts does not wait, and does not stop the start', async () => {
@@ -345,7 +352,10 @@ describe('an upstream that misbehaves', () => {
   test('fails only the call whose answer is malformed', async () => {
     const upstream = connection(serverSpec());
     const [broken, fine] = await Promise.all([failure(call(upstream, 'malformed')), call(upstream, 'echo', { a: 1 })]);
-    expect(broken).toMatchObject({ code: 'protocol', message: 'the answer cannot be used: "jsonrpc" must be "2.0"' });
+    expect(broken).toMatchObject({
+      code: 'protocol',
+      message: 'server "x" sent an answer that cannot be used: "jsonrpc" must be "2.0"',
+    });
     expect(fine).toEqual({ a: 1 });
   });
 
@@ -420,6 +430,14 @@ describe('the end of a connection', () => {
     await upstream.close({ eof: 50, term: 50 });
     expect(await waiting).toMatchObject({ code: 'unreachable' });
     expect(isRunning(pid ?? 0)).toBe(false);
+  });
+
+  test('gives a server the time that it needs to end', async () => {
+    const log = logFile();
+    const upstream = connection(serverSpec([log.flag, 'slow-end=600']));
+    await upstream.connect();
+    await upstream.close();
+    expect(log.messages().at(-1)).toEqual({ ended: true });
   });
 
   test('while it starts ends the start', async () => {

@@ -110,7 +110,7 @@ describe('a conversation over HTTP', () => {
     expect(await call(upstream, 'slow', {}, { progress: (params: unknown) => progress.push(params) })).toBe('done');
     expect(notifications).toEqual([['notifications/message', { level: 'info', data: 'hi' }]]);
     expect(progress).toEqual([{ progress: 1 }]);
-    expect(origins).toEqual([2]);
+    expect(origins).toEqual([1002]);
     expect(server.seen.find(({ message }) => message?.id === 'q')?.message?.result).toEqual({ roots: ['roots/list'] });
   });
 

@@ -125,7 +125,7 @@ describe('the end of a process', () => {
   test('is told when only its stdout is closed', async () => {
     const child = server();
     child.transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'close-stdout' } });
-    expect(await child.closed).toMatchObject({ message: 'server "x" closed its stdout' });
+    expect(await child.closed).toMatchObject({ message: 'server "x" closed its pipes' });
   });
 });
 

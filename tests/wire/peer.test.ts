@@ -45,12 +45,12 @@ describe('our requests', () => {
     const first = peer.request('a', { x: 1 });
     const second = peer.request('b');
     expect(sent).toEqual([
-      { jsonrpc: '2.0', id: 1, method: 'a', params: { x: 1 } },
-      { jsonrpc: '2.0', id: 2, method: 'b' },
+      { jsonrpc: '2.0', id: 1001, method: 'a', params: { x: 1 } },
+      { jsonrpc: '2.0', id: 1002, method: 'b' },
     ]);
     expect(peer.pending).toEqual({ ours: 2, theirs: 0 });
-    answer(2, { b: true });
-    answer(1, null);
+    answer(1002, { b: true });
+    answer(1001, null);
     expect(await Promise.all([first, second])).toEqual([null, { b: true }]);
     expect(peer.pending).toEqual({ ours: 0, theirs: 0 });
   });
@@ -58,7 +58,7 @@ describe('our requests', () => {
   test('accept an id that came back as a string', async () => {
     const { peer, answer } = open();
     const request = peer.request('a');
-    answer('1', 'found');
+    answer('1001', 'found');
     expect(await request).toBe('found');
   });
 
@@ -79,7 +79,7 @@ describe('our requests', () => {
   ])('fail with the words of the far side: %j', async (error, expected) => {
     const { peer, message } = open();
     const request = failure(peer.request('a'));
-    message({ jsonrpc: '2.0', id: 1, error } as never);
+    message({ jsonrpc: '2.0', id: 1001, error } as never);
     expect(await request).toBeInstanceOf(RpcError);
     expect(await request).toMatchObject(expected);
   });
@@ -87,7 +87,7 @@ describe('our requests', () => {
   test('take "error: null" beside a result for none', async () => {
     const { peer, message } = open();
     const request = peer.request('a');
-    message({ jsonrpc: '2.0', id: 1, result: 5, error: null } as never);
+    message({ jsonrpc: '2.0', id: 1001, result: 5, error: null } as never);
     expect(await request).toBe(5);
   });
 
@@ -97,22 +97,22 @@ describe('our requests', () => {
     answer(0, 'x');
     answer(99, 'x');
     answer('', 'x');
-    answer(1, 'first');
-    answer(1, 'second');
+    answer(1001, 'first');
+    answer(1001, 'second');
     message({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'what?' } });
     message({ jsonrpc: '2.0', result: 1 } as never);
     expect(await request).toBe('first');
     expect(reports).toEqual(
-      [0, 99, '', 1, null, null].map((id) => `an answer to no open request, id ${JSON.stringify(id)}`),
+      [0, 99, '', 1001, null, null].map((id) => `an answer to no open request, id ${JSON.stringify(id)}`),
     );
   });
 
   test('fail alone when their own exchange fails', async () => {
     const { peer, failed, answer } = open();
     const [broken, fine] = [failure(peer.request('a')), peer.request('b')];
-    failed?.(1, new McpxError('auth', 'no'));
+    failed?.(1001, new McpxError('auth', 'no'));
     failed?.(77, new Error('nobody'));
-    answer(2, 'fine');
+    answer(1002, 'fine');
     expect(await broken).toMatchObject({ code: 'auth' });
     expect(await fine).toBe('fine');
   });
@@ -148,9 +148,9 @@ describe('cancelling one of ours', () => {
     expect(sent[1]).toEqual({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
-      params: { requestId: 1, reason: 'the user left' },
+      params: { requestId: 1001, reason: 'the user left' },
     });
-    answer(1, 'late');
+    answer(1001, 'late');
     expect(reports).toHaveLength(1);
     expect(peer.pending.ours).toBe(0);
   });
@@ -175,7 +175,7 @@ describe('cancelling one of ours', () => {
     const controller = new AbortController();
     const removed = vi.spyOn(controller.signal, 'removeEventListener');
     const request = peer.request('a', {}, { signal: controller.signal });
-    answer(1, 'done');
+    answer(1001, 'done');
     await request;
     controller.abort();
     expect(removed).toHaveBeenCalledOnce();
@@ -205,7 +205,7 @@ describe('the time of one of ours', () => {
     expect(await request).toMatchObject({ code: 'timeout', message: 'server "x" did not answer "a" within 1500 ms' });
     expect(sent[1]).toMatchObject({
       method: 'notifications/cancelled',
-      params: { requestId: 1, reason: 'timeout after 1500 ms' },
+      params: { requestId: 1001, reason: 'timeout after 1500 ms' },
     });
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -227,7 +227,7 @@ describe('the time of one of ours', () => {
     );
     for (let n = 0; n < 10; n++) {
       await vi.advanceTimersByTimeAsync(900);
-      notify('notifications/progress', { progressToken: 1, progress: n });
+      notify('notifications/progress', { progressToken: 1001, progress: n });
     }
     expect(await request).toMatchObject({ code: 'timeout', message: 'the peer did not answer "a" within 3 s' });
     expect(heard).toEqual([{ progress: 0 }, { progress: 1 }, { progress: 2 }]);
@@ -242,8 +242,8 @@ describe('the time of one of ours', () => {
     const minute = async (n: number) => {
       for (let s = 0; s < 120 * n; s++) {
         await vi.advanceTimersByTimeAsync(500);
-        notify('notifications/progress', { progressToken: 1, progress: s });
-        notify('notifications/progress', { progressToken: 2, progress: s });
+        notify('notifications/progress', { progressToken: 1001, progress: s });
+        notify('notifications/progress', { progressToken: 1002, progress: s });
       }
     };
     await minute(9);
@@ -260,7 +260,7 @@ describe('the time of one of ours', () => {
     const { peer, answer } = open();
     const request = peer.request('a', {}, { timeout: Number.POSITIVE_INFINITY });
     await vi.advanceTimersByTimeAsync(10_000_000);
-    answer(1, 'at last');
+    answer(1001, 'at last');
     expect(await request).toBe('at last');
   });
 });
@@ -271,14 +271,14 @@ describe('progress', () => {
     const heard: Params[] = [];
     const params = { x: 1, _meta: { progressToken: 'theirs', other: true } };
     const request = peer.request('a', params, { progress: (params) => heard.push(params) });
-    expect(sent[0]).toMatchObject({ params: { x: 1, _meta: { progressToken: 1, other: true } } });
+    expect(sent[0]).toMatchObject({ params: { x: 1, _meta: { progressToken: 1001, other: true } } });
     expect(params._meta.progressToken).toBe('theirs');
-    notify('notifications/progress', { progressToken: 1, progress: 0.5, message: 'half' });
+    notify('notifications/progress', { progressToken: 1001, progress: 0.5, message: 'half' });
     notify('notifications/progress', { progressToken: 'theirs', progress: 1 });
-    notify('notifications/progress', { progressToken: 2, progress: 1 });
-    answer(1, 'done');
+    notify('notifications/progress', { progressToken: 1002, progress: 1 });
+    answer(1001, 'done');
     await request;
-    notify('notifications/progress', { progressToken: 1, progress: 1 });
+    notify('notifications/progress', { progressToken: 1001, progress: 1 });
     expect(heard).toEqual([{ progress: 0.5, message: 'half' }]);
   });
 
@@ -303,8 +303,8 @@ describe('progress', () => {
         },
       },
     );
-    notify('notifications/progress', { progressToken: 1, progress: 1 });
-    answer(1, 'done');
+    notify('notifications/progress', { progressToken: 1001, progress: 1 });
+    answer(1001, 'done');
     expect(await request).toBe('done');
     expect(reports).toEqual(['a handler failed: listener']);
   });

@@ -97,9 +97,9 @@ describe('a channel over streams', () => {
     await tick();
     expect(heard).toEqual([
       'a message is over the limit of 200 bytes',
-      [5, 'the answer cannot be used: a message is over the limit of 200 bytes'],
+      [5, 'the far side sent an answer that cannot be used: a message is over the limit of 200 bytes'],
       '"jsonrpc" must be "2.0"',
-      [6, 'the answer cannot be used: "jsonrpc" must be "2.0"'],
+      [6, 'the far side sent an answer that cannot be used: "jsonrpc" must be "2.0"'],
     ]);
   });
 
