@@ -63,7 +63,7 @@ const MAX_COMPARED = 128;
 export function nearest(name: string, names: Iterable<string>, max = 3): string[] {
   const wanted = folded(name);
   if (wanted === '') return [];
-  const limit = Math.max(1, Math.floor(wanted.length / 3));
+  const limit = Math.floor(wanted.length / 3);
   const scored: { name: string; score: number }[] = [];
   for (const candidate of new Set(names)) {
     const score = likeness(wanted, folded(candidate), limit);

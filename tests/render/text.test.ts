@@ -67,7 +67,7 @@ test('counting stops beyond the limit', () => {
   expect(editDistance('a', 'aaaaaaaa', 3)).toBe(4);
 });
 
-const TOOLS = ['read_file', 'write_file', 'list_directory', 'create_issue', 'search_files', 'getUser'];
+const TOOLS = ['k', 'read_file', 'write_file', 'list_directory', 'create_issue', 'search_files', 'getUser'];
 
 const NEAR: [string, string | undefined][] = [
   ['read_fil', 'read_file'],
@@ -78,6 +78,7 @@ const NEAR: [string, string | undefined][] = [
   ['issue', 'create_issue'],
   ['get_user', 'getUser'],
   ['zzz', undefined],
+  ['x', undefined],
   ['', undefined],
   ['__proto__', undefined],
 ];

@@ -1,0 +1,147 @@
+/** The faults that a validator found, in words: a JSON path and what is wrong there. */
+import type { ErrorObject } from 'ajv';
+import { isSchema } from '../render/schema.ts';
+import { clean, cut, nearest } from '../render/text.ts';
+import { pointerKeys } from './healing.ts';
+
+export interface Problem {
+  /** Such as `items[0].name`; empty for the arguments as a whole. */
+  path: string;
+  message: string;
+}
+
+const MAX_PROBLEMS = 20;
+const MAX_ERRORS = 500;
+const MAX_VALUE = 60;
+const MAX_CHOICES = 20;
+
+export function problemsOf(errors: ErrorObject[]): Problem[] {
+  const told = new Map<string, Problem>();
+  for (const error of simplify(errors.slice(0, MAX_ERRORS))) {
+    const problem = describe(error);
+    told.set(`${problem.path}\n${problem.message}`, problem);
+  }
+  const problems = [...told.values()];
+  if (problems.length <= MAX_PROBLEMS) return problems;
+  const rest = problems.length - MAX_PROBLEMS;
+  return [...problems.slice(0, MAX_PROBLEMS), { path: '', message: `and ${rest} more problems` }];
+}
+
+/** Several types asked for at one place are one problem, and an alternative that failed is told by its parts. */
+function simplify(errors: ErrorObject[]): ErrorObject[] {
+  const types = new Map<string, string[]>();
+  for (const { keyword, instancePath, params } of errors) {
+    if (keyword === 'type') types.set(instancePath, [...(types.get(instancePath) ?? []), ...[params.type].flat()]);
+  }
+  const told = errors.filter((error) => !isSummary(error, errors));
+  const isExplainedBelow = (path: string) => told.some((error) => error.instancePath.startsWith(`${path}/`));
+  return told
+    .filter(({ keyword, instancePath }) => keyword !== 'type' || !isExplainedBelow(instancePath))
+    .map((error) =>
+      error.keyword === 'type' ? { ...error, params: { type: [...new Set(types.get(error.instancePath))] } } : error,
+    );
+}
+
+/** True for "must match a schema in anyOf" and its like, where something below says what that means. */
+function isSummary({ keyword, instancePath, params }: ErrorObject, errors: ErrorObject[]): boolean {
+  if (keyword === 'if') return true;
+  if (!['anyOf', 'oneOf'].includes(keyword) || Array.isArray(params.passingSchemas)) return false;
+  return errors.some((error) => error.keyword !== keyword && error.instancePath.startsWith(instancePath));
+}
+
+function describe(error: ErrorObject): Problem {
+  const keys = pointerKeys(error.instancePath);
+  const { missingProperty } = error.params;
+  if (error.keyword === 'required' && typeof missingProperty === 'string') {
+    return { path: pathOf([...keys, missingProperty]), message: `missing${givenInstead(error, missingProperty)}` };
+  }
+  const words = WORDS.get(error.keyword) ?? plainWords;
+  return { path: pathOf(keys), message: words(error, keys.at(-1) ?? '') };
+}
+
+/** An undeclared key that looks like the missing one. */
+function givenInstead({ data, parentSchema }: ErrorObject, missing: string): string {
+  const declared = isSchema(parentSchema?.properties) ? parentSchema.properties : {};
+  const undeclared = Object.keys(isSchema(data) ? data : {}).filter((key) => !Object.hasOwn(declared, key));
+  const [near] = nearest(missing, undeclared, 1);
+  return near === undefined ? '' : `; you gave ${quote(near)}`;
+}
+
+type Words = (error: ErrorObject, key: string) => string;
+
+const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
+  ['type', ({ params, data }, key) => `must be ${[params.type].flat().join(' or ')}, got ${kindAndValue(data, key)}`],
+  [
+    'enum',
+    ({ params, data }, key) =>
+      `must be one of ${choices(params.allowedValues)}${got(data, key)}${meant(data, params.allowedValues)}`,
+  ],
+  ['const', ({ params, data }, key) => `must be ${show(params.allowedValue)}${got(data, key)}`],
+  ['format', ({ params, data }, key) => `must be a ${clean(String(params.format))}${got(data, key)}`],
+  ['pattern', ({ params, data }, key) => `must match /${clean(String(params.pattern))}/${got(data, key)}`],
+  ['additionalProperties', (error) => unknownProperty(error, error.params.additionalProperty)],
+  ['unevaluatedProperties', (error) => unknownProperty(error, error.params.unevaluatedProperty)],
+  ['anyOf', () => 'must fit one of the allowed forms'],
+  ['oneOf', ({ params }) => `must fit ${Array.isArray(params.passingSchemas) ? 'only ' : ''}one of the allowed forms`],
+  ['not', () => 'has a form that is not allowed'],
+  ['false schema', () => 'is not allowed'],
+  ['propertyNames', ({ params }) => `has a key that is not allowed: ${quote(String(params.propertyName))}`],
+]);
+
+function plainWords({ message = 'does not fit', data }: ErrorObject, key: string): string {
+  const plain = message.replaceAll('NOT', 'not');
+  return typeof data === 'object' ? plain : plain + got(data, key);
+}
+
+function unknownProperty({ parentSchema }: ErrorObject, name: unknown): string {
+  const declared = isSchema(parentSchema?.properties) ? Object.keys(parentSchema.properties) : [];
+  const [near] = nearest(String(name), declared, 1);
+  const hint = near === undefined ? '' : `; did you mean ${quote(near)}?`;
+  return `unknown property ${quote(String(name))}${hint}`;
+}
+
+function choices(values: unknown): string {
+  const all = Array.isArray(values) ? values : [];
+  const shown = all.slice(0, MAX_CHOICES).map(show).join(', ');
+  return all.length > MAX_CHOICES ? `${shown} and ${all.length - MAX_CHOICES} more` : shown;
+}
+
+function meant(data: unknown, values: unknown): string {
+  if (typeof data !== 'string' || !Array.isArray(values)) return '';
+  const texts = values.filter((value) => typeof value === 'string');
+  const [near] = nearest(data, texts, 1);
+  return near === undefined ? '' : `; did you mean ${quote(near)}?`;
+}
+
+function kindAndValue(value: unknown, key: string): string {
+  if (value === null) return 'null';
+  const kind = Array.isArray(value) ? 'array' : typeof value;
+  return isSecret(key) ? kind : `${kind} ${show(value)}`;
+}
+
+function got(value: unknown, key: string): string {
+  return isSecret(key) ? '' : `, got ${show(value)}`;
+}
+
+/** Values under such a name must not appear in a message, which may end in a log or a transcript. */
+function isSecret(key: string): boolean {
+  return /pass(word|wd|phrase)?$|secret|token|api[-_]?key|credential|authorization|private[-_]?key/i.test(key);
+}
+
+function show(value: unknown): string {
+  return cut(clean(JSON.stringify(value) ?? 'nothing'), MAX_VALUE);
+}
+
+function quote(name: string): string {
+  return JSON.stringify(cut(clean(name), MAX_VALUE));
+}
+
+function pathOf(keys: string[]): string {
+  let path = '';
+  for (const key of keys) {
+    if (/^\d+$/.test(key)) path += `[${key}]`;
+    else if (/^[\p{L}_$][\p{L}\p{Nd}_$-]*$/u.test(key)) path += path === '' ? key : `.${key}`;
+    else path += `[${quote(key)}]`;
+  }
+  return path;
+}
