@@ -3,7 +3,7 @@ import { isSchema, type Schema } from '../render/schema.ts';
 import { cut, nearest } from '../render/text.ts';
 import { heal } from './healing.ts';
 import { type Problem, problemsOf } from './problems.ts';
-import { createValidators } from './validator.ts';
+import { createValidators, type Validator } from './validator.ts';
 
 export { exampleArguments } from './example.ts';
 export type { Problem } from './problems.ts';
@@ -24,17 +24,26 @@ export function createArgumentChecker(): ArgumentChecker {
   return {
     async check({ inputSchema }, given) {
       const args = readArguments(given);
-      if (args === undefined)
+      if (args === undefined) {
         return { ok: false, problems: [{ path: '', message: `must be an object, got ${kindOf(given)}` }] };
-      const validate = await validators.get(inputSchema);
-      if (validate === undefined) return { ok: true, args, notes: [] };
-      if (validate(args).length === 0) return { ok: true, args, notes: notesOn(args, inputSchema) };
-      const healed = heal(args, validate);
-      const errors = validate(healed);
-      if (errors.length === 0) return { ok: true, args: healed, notes: notesOn(healed, inputSchema) };
-      return { ok: false, problems: problemsOf(errors) };
+      }
+      try {
+        const validate = await validators.get(inputSchema);
+        return validate === undefined ? { ok: true, args, notes: [] } : checkWith(validate, args, inputSchema);
+      } catch {
+        // Nested beyond the stack: nothing can be told, and the upstream is the better judge.
+        return { ok: true, args, notes: [] };
+      }
     },
   };
+}
+
+function checkWith(validate: Validator, args: Args, schema: unknown): Checked {
+  if (validate(args).length === 0) return { ok: true, args, notes: notesOn(args, schema) };
+  const healed = heal(args, validate);
+  const errors = validate(healed);
+  if (errors.length > 0) return { ok: false, problems: problemsOf(errors) };
+  return { ok: true, args: healed, notes: notesOn(healed, schema) };
 }
 
 /** Clients and models send an object, a JSON text of one, an empty text or nothing at all. */

@@ -1,6 +1,7 @@
 /** Compiles schemas into validators, on first use; one that does not compile means no check, never a refused call. */
 import { createHash } from 'node:crypto';
 import type { Ajv, ErrorObject, Options } from 'ajv';
+import type { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FormatsPlugin } from 'ajv-formats';
 import { isSchema, type Schema } from '../render/schema.ts';
 import { type Prepared, prepareSchema } from './prepare.ts';
@@ -72,15 +73,15 @@ export function createValidators(): Validators {
 
 /** Loading and building a compiler takes tens of milliseconds: nothing of it happens before the first check. */
 async function loadCompiler(dialect: Prepared['dialect']): Promise<Ajv> {
-  const [{ Ajv }, { Ajv2020 }, formats] = await Promise.all([
-    import('ajv'),
-    import('ajv/dist/2020.js'),
-    import('ajv-formats'),
-  ]);
-  const ajv = dialect === '2020-12' ? new Ajv2020(OPTIONS) : new Ajv(OPTIONS);
-  const plugin = formats.default as unknown as FormatsPlugin & { default?: FormatsPlugin };
+  const ajv: Ajv | Ajv2020 =
+    dialect === '2020-12'
+      ? new (await import('ajv/dist/2020.js')).Ajv2020(OPTIONS)
+      : new (await import('ajv')).Ajv(OPTIONS);
+  const { default: formats } = await import('ajv-formats');
+  // As a CommonJS module it is its own default, or has one, depending on who loads it.
+  const plugin = formats as unknown as FormatsPlugin & { default?: FormatsPlugin };
   (plugin.default ?? plugin)(ajv, { mode: 'fast', formats: [...FORMATS] });
-  return ajv as Ajv;
+  return ajv;
 }
 
 function compileWith(ajv: Ajv, { schema, recursive }: Prepared): Validator | undefined {

@@ -339,6 +339,28 @@ test('deep arguments do not stall a schema that refers to itself', async () => {
   expect(performance.now() - started).toBeLessThan(1000);
 });
 
+test('what is nested beyond the stack is passed on', async () => {
+  let deep: unknown = 1;
+  for (let level = 0; level < 100_000; level += 1) deep = [deep];
+  expect(await checker.check({ inputSchema: closed({ a: { type: 'string' } }) }, { a: deep })).toMatchObject({
+    ok: true,
+  });
+  expect(await checker.check({ inputSchema: { items: deep } }, { a: 1 })).toMatchObject({ ok: true });
+});
+
+test('a large schema compiles within a bound, a huge one not at all', async () => {
+  const wide = (count: number) =>
+    closed(
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`p${index}`, { type: ['string', 'null'], enum: ['a', null] }]),
+      ),
+    );
+  const started = performance.now();
+  expect(await refused(wide(2000), { p0: 'b' })).not.toEqual([]);
+  expect(await refused(wide(20_000), { p0: 'b' })).toEqual([]);
+  expect(performance.now() - started).toBeLessThan(3000);
+});
+
 test('no schema and no arguments make the check throw', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(jsonSchema, brokenSchema), fc.jsonValue(), async (schema, args) => {
