@@ -1,8 +1,9 @@
 /** All connections of one profile: who shares which, bounded starts, the common end. */
 import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
-import type { Params } from '../wire/message.ts';
-import { type Connection, type ConnectionState, createConnection } from './connection.ts';
+import type { Params, RpcRequest } from '../wire/message.ts';
+import type { Incoming } from '../wire/peer.ts';
+import { type Connection, type ConnectionEvents, type ConnectionState, createConnection } from './connection.ts';
 import { createSlots } from './queue.ts';
 import type { StopBounds } from './transport.ts';
 
@@ -21,6 +22,8 @@ export interface PoolOptions {
   events?: {
     state?: (server: string, state: ConnectionState) => void;
     notification?: (server: string, method: string, params: Params | undefined) => void;
+    /** Answers a request of an upstream other than `ping`; absent: -32601. */
+    request?: (server: string, request: RpcRequest, incoming: Incoming) => Promise<unknown>;
   };
 }
 
@@ -39,10 +42,7 @@ export function createPool({ servers, settings, log, events }: PoolOptions): Poo
   const connections = new Map<string, Connection>();
   for (const spec of servers) {
     if (spec.disabled) continue;
-    const own = {
-      state: (state: ConnectionState) => events?.state?.(spec.name, state),
-      notification: (method: string, params: Params | undefined) => events?.notification?.(spec.name, method, params),
-    };
+    const own = eventsOf(spec.name, events);
     connections.set(spec.name, createConnection({ spec, settings, log, starts, events: own }));
   }
   const all = () => [...connections.values()];
@@ -56,5 +56,15 @@ export function createPool({ servers, settings, log, events }: PoolOptions): Poo
     killNow() {
       for (const connection of connections.values()) connection.killNow();
     },
+  };
+}
+
+/** The events of the pool as one server's own. */
+function eventsOf(server: string, events: PoolOptions['events'] = {}): ConnectionEvents {
+  const { state, notification, request } = events;
+  return {
+    ...(state && { state: (...told) => state(server, ...told) }),
+    ...(notification && { notification: (...told) => notification(server, ...told) }),
+    ...(request && { request: (...asked) => request(server, ...asked) }),
   };
 }

@@ -197,7 +197,7 @@ describe('a start that fails', () => {
 
   test('leaves no process behind', async () => {
     const log = logFile();
-    const upstream = connection(serverSpec(['hang-init', 'stubborn', log.flag], { startupTimeout: 500 }));
+    const upstream = connection(serverSpec(['hang-init', 'stubborn', log.flag], { startupTimeout: 1500 }));
     await failure(upstream.connect());
     await upstream.close({ eof: 0, term: 0 });
     expect(isRunning(log.messages()[0]?.started ?? 0)).toBe(false);
@@ -287,10 +287,10 @@ describe('a call', () => {
   });
 
   test('may take longer than its timeout while progress comes', async () => {
-    const upstream = connection(serverSpec([], { timeout: 300 }));
+    const upstream = connection(serverSpec([], { timeout: 600 }));
     const progress: unknown[] = [];
     const options = { progress: (params: unknown) => progress.push(params) };
-    expect(await call(upstream, 'progress', { steps: 5, ms: 120 }, options)).toBe('done');
+    expect(await call(upstream, 'progress', { steps: 5, ms: 200 }, options)).toBe('done');
     expect(progress).toHaveLength(5);
     expect(progress[4]).toEqual({ progress: 5, total: 5, message: 'step 5' });
   });

@@ -49,7 +49,7 @@ describe('a pool', () => {
     const started = () => (existsSync(log) ? readFileSync(log, 'utf8').split('{"started"').length - 1 : 0);
     const connect = { ...SETTINGS.connect, concurrency: 2 };
     // Two that never finish their start take both places for a while.
-    const hanging = ['h1', 'h2'].map((name) => serverSpec(['hang-init', `log=${log}`], { name, startupTimeout: 800 }));
+    const hanging = ['h1', 'h2'].map((name) => serverSpec(['hang-init', `log=${log}`], { name, startupTimeout: 2500 }));
     const upstreams = pool([...hanging, named('c', [`log=${log}`])], { settings: { ...SETTINGS, connect } });
     const outcomes = Promise.allSettled(upstreams.all().map((upstream) => upstream.connect()));
     await until(() => started() === 2);
@@ -59,15 +59,20 @@ describe('a pool', () => {
     expect(started()).toBe(3);
   });
 
-  test('tells of states and notifications by server', async () => {
+  test('tells of states, notifications and requests by server', async () => {
     const heard: unknown[] = [];
     const upstreams = pool([named('a'), named('b')], {
       events: {
         state: (server, state) => heard.push([server, state.kind]),
         notification: (server, method, params) => heard.push([server, method, params]),
+        request: async (server, { method }) => ({ server, method }),
       },
     });
     await call(get(upstreams, 'b'), 'flood', { count: 1 });
+    expect(await call(get(upstreams, 'b'), 'ask', { method: 'roots/list' })).toEqual({
+      server: 'b',
+      method: 'roots/list',
+    });
     expect(heard).toEqual([
       ['b', 'connecting'],
       ['b', 'ready'],
