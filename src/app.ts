@@ -9,7 +9,7 @@ import type { Gateway, ServerStatus } from './listen/gateway.ts';
 import type { Log } from './observe/log.ts';
 import { createStats, type Stats } from './observe/stats.ts';
 import { type Access, createAccess, narrowAccess } from './policy/access.ts';
-import { mayUseProfile } from './policy/auth.ts';
+import { mayUseProfile, type Principal } from './policy/auth.ts';
 import { createArgumentChecker } from './router/arguments.ts';
 import { createRouter, type Router } from './router/router.ts';
 import { createPool, type Pool } from './upstream/pool.ts';
@@ -85,8 +85,7 @@ export function createApp(config: Config, options: AppOptions): App {
     listed: (name, wait) => listed(find(name), wait),
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
-      const access = principal === undefined ? found.access : narrowAccess(found.access, principal);
-      const deps = { router: router(found, access), settings, listed: () => listed(found) };
+      const deps = { router: router(found, accessOf(found, principal)), settings, listed: () => listed(found) };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return { front, close: () => found.fronts.delete(front) };
@@ -100,7 +99,7 @@ export function createApp(config: Config, options: AppOptions): App {
         .map((profile) => ({
           name: profile.name,
           enabled: profile.enabled,
-          servers: profile.servers.map((spec) => serverStatus(spec, running.get(profile.name))),
+          servers: profile.servers.map((spec) => serverStatus(spec, running.get(profile.name), principal)),
         })),
       calls: callCounts(stats),
     }),
@@ -139,7 +138,11 @@ function run(profile: Profile, { settings }: Config, { log, store }: AppOptions)
   return { profile, pool, catalog, access: createAccess({ profile, policy: settings.policy }), fronts };
 }
 
-function serverStatus(spec: Profile['servers'][number], running: Running | undefined): ServerStatus {
+function serverStatus(
+  spec: Profile['servers'][number],
+  running: Running | undefined,
+  principal: Principal | undefined,
+): ServerStatus {
   const entry = running?.catalog.server(spec.name);
   const connection = running?.pool.get(spec.name);
   const reason = failureOf(entry);
@@ -149,8 +152,19 @@ function serverStatus(spec: Profile['servers'][number], running: Running | undef
     type: spec.type,
     state: spec.disabled ? 'disabled' : (connection?.state.kind ?? 'idle'),
     ...(reason && { reason }),
-    tools: entry?.offer.tools.length ?? 0,
+    tools: running === undefined ? 0 : visibleTools(entry, accessOf(running, principal)),
   };
+}
+
+function visibleTools(entry: ServerEntry | undefined, access: Access): number {
+  const seen = (entry?.offer.tools ?? []).filter(({ tool }) =>
+    access.allows({ server: entry?.name ?? '', kind: 'tool', name: tool.name }),
+  );
+  return seen.length;
+}
+
+function accessOf({ access }: Running, principal: Principal | undefined): Access {
+  return principal === undefined ? access : narrowAccess(access, principal);
 }
 
 function failureOf(entry: ServerEntry | undefined): string | undefined {

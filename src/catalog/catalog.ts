@@ -101,6 +101,12 @@ export class Catalog {
     clearTimeout(timer);
   }
 
+  /** Lists a server that is known from the disk only; returns at once for one that was listed in this run. */
+  async verify(name: string): Promise<void> {
+    const slot = this.#slots.get(name);
+    if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh(slot);
+  }
+
   /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background. */
   connected(name: string): void {
     const slot = this.#slots.get(name);

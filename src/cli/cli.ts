@@ -57,10 +57,27 @@ function heads(): string[] {
 }
 
 /** No command means `serve`: bare, with options only, or with a config file in its place. */
-function withCommand(words: string[]): string[] {
+function withCommand(typed: string[]): string[] {
+  const words = commandFirst(typed);
   const [first] = words;
   const isFile = first !== undefined && !heads().includes(first) && (/\.jsonc?$/.test(first) || existsSync(first));
   return first === undefined || first.startsWith('-') || isFile ? ['serve', ...words] : words;
+}
+
+/** `--config a.json tools` → `tools --config a.json`: options may stand before the command. */
+function commandFirst(words: string[]): string[] {
+  const valued = valuedOptions();
+  const at = words.findIndex((word, index) => !word.startsWith('-') && !valued.has(words[index - 1] ?? ''));
+  const word = words[at];
+  if (at < 1 || word === undefined || !heads().includes(word)) return words;
+  const length = COMMANDS.some(({ usage }) => nameOf(usage) === `${word} ${words[at + 1]}`) ? 2 : 1;
+  return [...words.slice(at, at + length), ...words.slice(0, at), ...words.slice(at + length)];
+}
+
+/** Names of the options that always take a value. */
+function valuedOptions(): Set<string> {
+  const options = COMMANDS.flatMap((command) => command.options).filter(({ flags }) => flags.includes('<'));
+  return new Set(options.flatMap(({ flags }) => namesOf(flags)));
 }
 
 /** cac knows no two-word commands: `config validate` is registered as `config:validate` and joined before parsing. */
@@ -97,8 +114,7 @@ function joinWords(words: string[]): string[] {
 
 /** `--args -` becomes `--args=-`: left apart, cac takes a value that begins with a dash for another option. */
 function glueValues(words: string[]): string[] {
-  const takesValue = COMMANDS.flatMap(({ options }) => options).filter(({ flags }) => flags.includes('<'));
-  const names = new Set(takesValue.flatMap(({ flags }) => namesOf(flags)));
+  const names = valuedOptions();
   const glued: string[] = [];
   for (const word of words) {
     const last = glued.at(-1);
@@ -116,7 +132,8 @@ function usageError(error: Error, command: Command): McpxError {
       (_, name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
     )
     .replaceAll(':', ' ')
-    .replaceAll('`', '"');
+    .replaceAll('`', '"')
+    .replace(/^missing required args for command "(\S+) (<\w+>).*"$/, '"$1" needs $2');
   const unknown = /--([\w-]+)/.exec(text)?.[1];
   const known = [...command.options, ...GLOBAL_OPTIONS].map(({ flags }) => longName(flags));
   const [close] = unknown === undefined ? [] : nearest(unknown, known);

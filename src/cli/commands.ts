@@ -123,10 +123,14 @@ export const COMMANDS: Command[] = [
 /** For words that begin with no command: the nearest one, or the help of the family they begin. */
 export function unknownCommand([first = '', second]: string[]): McpxError {
   const names = COMMANDS.map(({ usage }) => nameOf(usage));
-  const family = names.some((name) => name.startsWith(`${first} `));
-  const typed = family && second !== undefined ? `${first} ${second}` : first;
-  const [close] = nearest(typed, names);
-  const fallback = family ? `mcpx help ${first}` : 'mcpx help';
+  const family = names.filter((name) => name.startsWith(`${first} `)).map((name) => name.slice(first.length + 1));
+  if (family.length > 0 && second === undefined) {
+    const words = family.join(', ');
+    return new McpxError('usage', `"${first}" needs one of: ${words}`, { hint: `mcpx help ${first}` });
+  }
+  const typed = family.length > 0 ? `${first} ${second}` : first;
+  const [close] = nearest(typed, [...names, ...names.map((name) => name.split(' ')[0] ?? '')]);
+  const fallback = family.length > 0 ? `mcpx help ${first}` : 'mcpx help';
   return new McpxError('usage', `there is no command "${typed}"`, {
     hint: close === undefined ? fallback : `mcpx ${close}`,
   });

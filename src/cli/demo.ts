@@ -23,7 +23,7 @@ export async function run({ flags, stop, atExit }: Invocation): Promise<number> 
     const session = app.open({ profile: app.mainProfile ?? '', downstream: { key: 'demo', notify: () => undefined } });
     const menu = await session.front.request({ method: 'tools/list' }, { signal: stop });
     session.close();
-    await print(report(listener.url, app.router(), menu));
+    await print(report({ url: listener.url, auth: config.settings.http.auth.tokens.length > 0 }, app.router(), menu));
     await aborted(stop);
     note('mcpx: stopping');
     await listener.close();
@@ -33,7 +33,7 @@ export async function run({ flags, stop, atExit }: Invocation): Promise<number> 
   }
 }
 
-function report(url: string, router: Router, menu: unknown): string {
+function report({ url, auth }: Place, router: Router, menu: unknown): string {
   const bold = (text: string) => paintAnswer('bold', text);
   const inspect = { server_name: 'time', tool_name: 'convert' };
   const exec = { server_name: 'math', tool_name: 'calculate', arguments: { expression: '6 * 7' } };
@@ -47,8 +47,8 @@ function report(url: string, router: Router, menu: unknown): string {
     `  ${selfTyped()} exec --demo math.calculate expression="6 * 7"`,
     '',
     bold('The same, as an MCP client would'),
-    `  ${curl(url, 'inspect', inspect)}`,
-    `  ${curl(url, 'exec', exec)}`,
+    `  ${curl({ url, auth }, 'inspect', inspect)}`,
+    `  ${curl({ url, auth }, 'exec', exec)}`,
     '',
     bold('Connect a client to this demo: put one of these into its MCP config'),
     `  ${JSON.stringify({ mcpServers: { mcpx: { type: 'http', url: `${url}/mcp` } } })}`,
@@ -59,6 +59,12 @@ function report(url: string, router: Router, menu: unknown): string {
     '',
     'Running. Ctrl-C stops it.',
   ].join('\n');
+}
+
+/** Where the demo listens, and whether it wants a token. */
+interface Place {
+  url: string;
+  auth: boolean;
 }
 
 /** What a client reads before the first question: every definition, or mcpx's two tools. */
@@ -77,9 +83,10 @@ function savings(router: Router, menu: unknown): string {
   ].join('\n');
 }
 
-function curl(url: string, name: string, args: unknown): string {
+function curl({ url, auth }: Place, name: string, args: unknown): string {
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
-  return `curl -s ${url}/mcp -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+  const header = auth ? ` -H "authorization: Bearer $MCPX_TOKEN"` : '';
+  return `curl -s ${url}/mcp -H 'content-type: application/json'${header} -d '${JSON.stringify(body)}'`;
 }
 
 function stdioSnippet(): { command: string; args: string[] } {

@@ -1,24 +1,21 @@
 /** `mcpx exec server.tool key=value …`: runs one tool, prints what it answered. */
 import { readFileSync } from 'node:fs';
+import type { App } from '../app.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
+import { ownerOf } from '../front/target.ts';
 import type { ToolResult } from '../router/router.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import type { Invocation } from './command.ts';
+import type { Flags, Invocation } from './command.ts';
 import { note, paint, print, printJson } from './output.ts';
 import { whileWaiting } from './progress.ts';
-import { splitTarget, withApp } from './session.ts';
+import { sourceFlags, splitTarget, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
   const [target = '', ...pairs] = args;
-  const { server, tool } = splitTarget(target);
-  if (tool === undefined) {
-    throw new McpxError('usage', `"${target}" names no tool`, {
-      hint: `mcpx exec ${target}.<tool>; mcpx inspect ${target} lists them`,
-    });
-  }
   const given = { ...readArgs(flags.value('args')), ...Object.fromEntries(pairs.map(readPair)) };
   return withApp(invocation, async (app) => {
+    const { server, tool } = await findTarget(target, app, flags);
     const call = app.router().call({
       server,
       tool,
@@ -27,11 +24,30 @@ export function run(invocation: Invocation): Promise<number> {
       signal: stop,
       progress: showProgress,
     });
-    const result = await whileWaiting(`running ${target}`, call);
+    const result = await whileWaiting(`running ${target}`, call).catch((error: unknown) => {
+      throw withInspectHint(error, `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`);
+    });
     if (flags.has('json')) await printJson(result);
     else await show(result);
     return result.isError === true ? EXIT_CODES.tool : 0;
   });
+}
+
+/** `server.tool`, or a tool's name alone where one server has it. */
+async function findTarget(target: string, app: App, flags: Flags): Promise<{ server: string; tool: string }> {
+  const { server, tool } = splitTarget(target);
+  if (tool !== undefined) return { server, tool };
+  await whileWaiting('starting the servers', app.listed());
+  const router = app.router();
+  if (!router.servers().some(({ name }) => name === target)) return { server: ownerOf(target, router), tool: target };
+  throw new McpxError('usage', `"${target}" is a server: which of its tools?`, {
+    hint: `mcpx inspect ${sourceFlags(flags)}${target}`,
+  });
+}
+
+function withInspectHint(error: unknown, hint: string): unknown {
+  if (!(error instanceof McpxError) || error.code !== 'arguments') return error;
+  return new McpxError(error.code, error.message, { hint, cause: error });
 }
 
 /** `key=value` is a string, which the check may turn into what the schema wants; `key:=json` is JSON. */

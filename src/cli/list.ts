@@ -1,5 +1,5 @@
 /** `mcpx list`: the configured servers, without starting any. */
-import type { ServerSpec } from '../config/config.ts';
+import type { Profile, ServerSpec } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
 import { redactSpec } from '../config/show.ts';
 import type { Invocation } from './command.ts';
@@ -9,7 +9,7 @@ import { readConfig } from './session.ts';
 export async function run({ flags }: Invocation): Promise<number> {
   const config = readConfig(flags);
   const rows = config.profiles.flatMap((profile) =>
-    profile.servers.map((spec) => describe(spec, profile.name, missingVariables(spec, config.settings.connect))),
+    profile.servers.map((spec) => describe(spec, profile, missingVariables(spec, config.settings.connect))),
   );
   if (flags.has('json')) {
     await printJson(rows);
@@ -20,19 +20,39 @@ export async function run({ flags }: Invocation): Promise<number> {
     return 0;
   }
   const several = config.profiles.length > 1;
-  const lines = rows.map((row) => [
-    ...(several ? [row.profile] : []),
-    row.name,
-    row.type,
-    row.target,
-    row.missing.length > 0 ? `needs ${row.missing.join(', ')}` : row.disabled ? 'disabled' : '',
-  ]);
+  const lines = rows.map((row) => [...(several ? [row.profile] : []), row.name, row.type, row.target, remark(row)]);
   await print(table(lines));
   return 0;
 }
 
-function describe(spec: ServerSpec, profile: string, missing: string[]) {
-  return { profile, name: spec.name, type: spec.type, target: target(spec), disabled: spec.disabled, missing };
+interface Row {
+  profile: string;
+  profileEnabled: boolean;
+  name: string;
+  type: string;
+  target: string;
+  disabled: boolean;
+  /** Variables to set before it can start. */
+  missing: string[];
+}
+
+function describe(spec: ServerSpec, profile: Profile, missing: string[]): Row {
+  const { name, type, disabled } = spec;
+  return {
+    profile: profile.name,
+    profileEnabled: profile.enabled,
+    name,
+    type,
+    target: target(spec),
+    disabled,
+    missing,
+  };
+}
+
+function remark({ missing, disabled, profileEnabled }: Row): string {
+  if (!profileEnabled) return 'the profile is disabled';
+  if (disabled) return 'disabled';
+  return missing.length > 0 ? `needs ${missing.join(', ')}` : '';
 }
 
 /** What would be started or called, placeholders as written and secrets starred out. */

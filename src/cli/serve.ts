@@ -5,6 +5,7 @@ import { listenStdio } from '../listen/stdio.ts';
 import { createLog } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
+import { note } from './output.ts';
 import { openApp, readConfig } from './session.ts';
 
 export async function run({ args, flags, stop, atExit }: Invocation): Promise<number> {
@@ -18,7 +19,7 @@ export async function run({ args, flags, stop, atExit }: Invocation): Promise<nu
     if (http) {
       const { aborted, openGateway } = await import('./gateway.ts');
       const listener = await openGateway(app, config, log);
-      log.info(`listening on ${listener.url}/mcp`);
+      note(`mcpx: listening on ${listener.url}/mcp`);
       await aborted(stop);
       await listener.close();
       return 0;

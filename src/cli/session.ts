@@ -69,6 +69,12 @@ export async function withApp<T>(
   }
 }
 
+/** The options that chose the servers, as typed, for a command in a hint. */
+export function sourceFlags(flags: Flags): string {
+  const named = ['config', 'profile'].flatMap((name) => flags.values(name).map((value) => `--${name} ${value} `));
+  return [...(flags.has('demo') ? ['--demo '] : []), ...named].join('');
+}
+
 /** `server.tool` at the first dot; server names have none. */
 export function splitTarget(target: string): { server: string; tool?: string } {
   const dot = target.indexOf('.');

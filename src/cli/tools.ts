@@ -21,8 +21,9 @@ export function run(invocation: Invocation): Promise<number> {
     if (servers.length > 0 && failed.length === servers.length) {
       throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx list' });
     }
+    if (servers.length === 0) note('no server is configured; add one to the file that `mcpx config path` names');
     if (invocation.flags.has('json')) await printJson(servers.map(({ name, tools }) => ({ server: name, tools })));
-    else await print(table(servers.flatMap(rows)));
+    else if (servers.length > 0) await print(table(servers.flatMap(rows)));
     return 0;
   });
 }

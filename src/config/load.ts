@@ -3,6 +3,7 @@ import { McpxError } from '../errors.ts';
 import { BUILTINS, type Config, DEFAULTS, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { type Self, withoutLoops } from './guard.ts';
+import { warnInert } from './inert.ts';
 import { type Merged, mergeDrafts } from './merge.ts';
 import { didYouMean } from './nearest.ts';
 import { normalize } from './normalize.ts';
@@ -82,6 +83,7 @@ interface Finish {
 function finish(merged: Merged, { options, world, findings, sources }: Finish): Config {
   const { settings, profile, front } = applyOverrides(merged.settings, options.overrides ?? {}, world, findings);
   findings.check(sources);
+  warnInert(settings, findings);
   const { self } = options;
   const kept =
     self === undefined

@@ -11,7 +11,7 @@ export const STARTER = `{
   },
 
   // Named sets of servers with their own rules; without this there is one, "default", with everything.
-  // "profiles": { "default": { "servers": ["*"] }, "readonly": { "servers": ["filesystem"], "tools": { "deny": ["write_*"] } } },
+  // "profiles": { "default": { "servers": ["*"] }, "readonly": { "servers": ["filesystem"], "tools": { "deny": ["filesystem.write_*"] } } },
 
   // Where "mcpx serve --http" listens.
   // "http": { "host": "127.0.0.1", "port": 3095 },

@@ -1,5 +1,6 @@
 /** Reads which server and tool the arguments of `inspect` and `exec` mean. */
 import { McpxError } from '../errors.ts';
+import { nearest } from '../render/text.ts';
 import type { Router } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
 
@@ -20,13 +21,14 @@ export function readTarget(args: Params): Target {
 }
 
 /** A tool named without its server is found when exactly one server has it; two meanings are never guessed between. */
-export function ownerOf(tool: string, router: Pick<Router, 'owners'>): string {
+export function ownerOf(tool: string, router: Pick<Router, 'owners' | 'servers'>): string {
   const owners = router.owners(tool);
   if (owners.length === 1 && owners[0] !== undefined) return owners[0];
   if (owners.length === 0) {
-    throw new McpxError('not_found', `no server has a tool "${tool}"`, {
-      hint: 'call inspect without arguments to see the servers',
-    });
+    const names = router.servers().flatMap(({ tools }) => tools.map(({ name }) => name));
+    const close = nearest(tool, names).map((name) => `"${name}"`);
+    const ask = close.length === 0 ? '' : `; did you mean ${close.join(' or ')}?`;
+    throw new McpxError('not_found', `no server has a tool "${tool}"${ask}`);
   }
   throw new McpxError('not_found', `several servers have a tool "${tool}": ${owners.join(', ')}`, {
     hint: 'say which one in "server_name"',

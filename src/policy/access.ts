@@ -1,6 +1,6 @@
 /** Who may use what: a pure decision over server, profile and global filters. A denied thing is treated as a missing one. */
 import type { Filter, Profile, ServerSpec, Settings } from '../config/config.ts';
-import { matchesAny } from './glob.ts';
+import { matchesGlob } from './glob.ts';
 
 export type Kind = 'tool' | 'resource' | 'prompt';
 
@@ -29,7 +29,8 @@ const FIELD = { tool: 'tools', resource: 'resources', prompt: 'prompts' } as con
 >;
 
 /**
- * A server's own filter sees the plain name; profile and policy globs see `server.name`, as in `github.create_*`.
+ * A server's own filter sees the plain name. Profile, token and policy globs see `server.name` where they begin with a
+ * server and a dot, as `github.create_*` and `*.drop_*` do, and the plain name otherwise, as `write_*` does.
  * Every filter must agree, and `deny` wins within each.
  */
 export function createAccess({ profile, policy }: AccessRules): Access {
@@ -38,8 +39,12 @@ export function createAccess({ profile, policy }: AccessRules): Access {
     allows({ server, kind, name }) {
       const own = servers.get(server);
       if (own === undefined) return false;
-      const full = `${server}.${name}`;
-      return !matchesAny(policy.deny, full) && passes(profile[FIELD[kind]], full) && passes(own[FIELD[kind]], name);
+      const byAddress = (pattern: string) => matchesAddress(pattern, server, name);
+      return (
+        !policy.deny.some(byAddress) &&
+        passes(profile[FIELD[kind]], byAddress) &&
+        passes(own[FIELD[kind]], (pattern) => matchesGlob(pattern, name))
+      );
     },
   };
 }
@@ -48,11 +53,19 @@ export function createAccess({ profile, policy }: AccessRules): Access {
 export function narrowAccess(access: Access, filters: Filters): Access {
   return {
     allows: (address) =>
-      access.allows(address) && passes(filters[FIELD[address.kind]], `${address.server}.${address.name}`),
+      access.allows(address) &&
+      passes(filters[FIELD[address.kind]], (pattern) => matchesAddress(pattern, address.server, address.name)),
   };
 }
 
-function passes({ allow, deny }: Filter, name: string): boolean {
-  if (deny !== undefined && matchesAny(deny, name)) return false;
-  return allow === undefined || matchesAny(allow, name);
+/** Server names hold no dot and no colon, so a URI is never taken for a qualified name. */
+const QUALIFIED = /^[\w*?-]+\./;
+
+function matchesAddress(pattern: string, server: string, name: string): boolean {
+  return matchesGlob(pattern, QUALIFIED.test(pattern) ? `${server}.${name}` : name);
+}
+
+function passes({ allow, deny }: Filter, matches: (pattern: string) => boolean): boolean {
+  if (deny?.some(matches)) return false;
+  return allow === undefined || allow.some(matches);
 }

@@ -23,7 +23,3 @@ export function matchesGlob(pattern: string, text: string): boolean {
   while (pattern[p] === '*') p++;
   return p === pattern.length;
 }
-
-export function matchesAny(patterns: readonly string[], text: string): boolean {
-  return patterns.some((pattern) => matchesGlob(pattern, text));
-}

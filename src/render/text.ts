@@ -1,4 +1,5 @@
 /** Plain text: cutting by code point, cleaning what comes from outside, and finding the nearest name. */
+import { editDistance } from '../config/nearest.ts';
 
 /** The first `max` code points; a cut text ends in "…", which counts. Never splits a surrogate pair. */
 export function cut(text: string, max: number): string {
@@ -30,30 +31,6 @@ export function clean(text: string): string {
 /** Everything on one line, runs of white space as one space. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
-}
-
-/** Edits (insert, delete, replace, swap of neighbours) from one to the other; stops counting beyond `limit`. */
-export function editDistance(from: string, to: string, limit = Number.POSITIVE_INFINITY): number {
-  if (Math.abs(from.length - to.length) > limit) return limit + 1;
-  let older: number[] = [];
-  let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const same = from[i - 1] === to[j - 1];
-      const swapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      const cost = Math.min(
-        (previous[j] ?? 0) + 1,
-        (row[j - 1] ?? 0) + 1,
-        (previous[j - 1] ?? 0) + (same ? 0 : 1),
-        swapped ? (older[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
-      );
-      row.push(cost);
-    }
-    if (Math.min(...row) > limit) return limit + 1;
-    [older, previous] = [previous, row];
-  }
-  return previous[to.length] ?? 0;
 }
 
 /** Longest name that is compared letter by letter: the cost grows with the square. */

@@ -59,7 +59,7 @@ export interface ServerView {
 }
 
 export interface RouterDeps {
-  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'revision'>;
+  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'verify' | 'revision'>;
   pool: Pick<Pool, 'get'>;
   access: Access;
   checker: ArgumentChecker;
@@ -79,9 +79,15 @@ export function createRouter(deps: RouterDeps): Router {
   }
 
   async function find(serverName: string, toolName: string): Promise<ListedTool> {
+    await server(serverName);
+    const allowed = access.allows({ server: serverName, kind: 'tool', name: toolName });
+    const known = allowed ? catalog.find(serverName, toolName) : undefined;
+    if (known !== undefined) return known;
+    // What is on the disk may be older than the tool.
+    await catalog.verify(serverName);
+    const listed = allowed ? catalog.find(serverName, toolName) : undefined;
+    if (listed !== undefined) return listed;
     const { entry, tools } = await server(serverName);
-    const listed = catalog.find(serverName, toolName);
-    if (listed !== undefined && access.allows({ server: serverName, kind: 'tool', name: toolName })) return listed;
     if (entry.listing.kind === 'failed' && tools.length === 0) throw entry.listing.error;
     throw unknownTool(serverName, toolName, tools);
   }
@@ -150,11 +156,13 @@ function describe(error: unknown, { server, tool }: ToolCall): unknown {
   return new McpxError(error.code, `"${server}.${tool}": ${error.message}`, { hint: error.hint, cause: error });
 }
 
+const NO_SERVERS = 'no server is configured yet: add one to the file that `mcpx config path` names';
+
 function unknownServer(name: string, entries: ServerEntry[]): McpxError {
   const names = entries.map((entry) => entry.name);
   const close = nearest(name, names);
   return new McpxError('not_found', `no server is called "${name}"${didYouMean(close)}`, {
-    hint: names.length === 0 ? 'no server is configured' : `the servers are: ${some(names)}`,
+    hint: names.length === 0 ? NO_SERVERS : `the servers are: ${some(names)}`,
     data: { nearest: close },
   });
 }
@@ -185,6 +193,6 @@ function badArguments(fault: ArgumentFault): McpxError {
   return new McpxError(
     'arguments',
     [`the arguments do not fit "${fault.server}.${fault.tool.name}"`, ...lines].join('\n'),
-    { data: fault, hint: `mcpx inspect ${fault.server}.${fault.tool.name}` },
+    { data: fault },
   );
 }

@@ -58,6 +58,17 @@ test('what changed is found out when the server is connected, told, and stored',
   expect(third.catalog.find('one', 'new')).toBeDefined();
 });
 
+test('a tool that is newer than the disk is found by asking the server', async () => {
+  const folder = temp();
+  await open(folder, { tools: [{ name: 'old' }] }).catalog.settle(1000);
+  const { router, sent, starts } = open(folder, { tools: [{ name: 'old' }, { name: 'new' }] });
+  await router.call({ server: 'one', tool: 'new', caller: { key: 'k', capabilities: {} } });
+  expect(sent.map(({ params }) => params?.name)).toEqual(['new']);
+  const before = starts();
+  await expect(router.tool('one', 'missing')).rejects.toMatchObject({ code: 'not_found' });
+  expect(starts()).toBe(before);
+});
+
 test('a server that cannot be reached keeps what is known of it', async () => {
   const folder = temp();
   await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);

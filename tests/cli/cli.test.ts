@@ -66,13 +66,14 @@ describe('help and version', () => {
 describe('words that are wrong', () => {
   test.each([
     [['toolz'], 'there is no command "toolz"', 'mcpx tools'],
-    [['config'], 'there is no command "config"', 'config'],
+    [['config'], '"config" needs one of: path, show, validate, schema', 'mcpx help config'],
+    [['confg'], 'there is no command "confg"', 'mcpx config'],
     [['config', 'sho'], 'there is no command "config sho"', 'mcpx config show'],
     [['zzz'], 'there is no command "zzz"', 'mcpx help'],
     [['list', '--jsn'], 'unknown option "--jsn"', 'did you mean --json?'],
     [['list', '--log-levle', 'x'], '--log-levle', 'mcpx help list'],
     [['list', '--config'], 'value is missing', 'mcpx help list'],
-    [['exec'], 'missing required args', 'mcpx help exec'],
+    [['exec'], '"exec" needs <target>', 'mcpx help exec'],
     [['list', 'a'], 'unused args', 'mcpx help list'],
   ])('%j', async (words, message, hint) => {
     expect(await mcpx(...words)).toBe(2);
@@ -155,6 +156,30 @@ describe('the shell tool', () => {
     expect(stderr).toContain('dead');
     expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
     expect(await mcpx('inspect', 'dead', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
+  });
+
+  test('options may stand before the command', async () => {
+    const file = configFile({ mcpServers: { math: { type: 'builtin' } } });
+    expect(await mcpx('--config', file, 'tools', 'math')).toBe(0);
+    expect(stdout).toContain('math.calculate');
+    expect(await mcpx('-c', file, 'config', 'validate')).toBe(0);
+  });
+
+  test('no server at all is said as such', async () => {
+    expect(await mcpx('tools', '-c', configFile({ mcpServers: {} }))).toBe(0);
+    expect(stderr + stdout).toContain('no server is configured');
+  });
+
+  test('a bare name finds the one server that has such a tool', async () => {
+    expect(await mcpx('exec', '--demo', 'calculate', 'expression=6*7')).toBe(0);
+    expect(stdout).toContain('42');
+    expect(await mcpx('exec', '--demo', 'calculat')).toBe(7);
+    expect(stderr).toContain('did you mean "calculate"?');
+  });
+
+  test('a hint can be pasted: it keeps the options that chose the servers', async () => {
+    await mcpx('exec', '--demo', 'math.calculate', 'wrong=1');
+    expect(stderr).toContain('hint: mcpx inspect --demo math.calculate');
   });
 
   test('inspect a server and a tool, as text and as JSON', async () => {

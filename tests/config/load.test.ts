@@ -275,3 +275,12 @@ test('the demo has five built-in servers and listens to flags', () => {
   expect(config.settings.http.port).toBe(0);
   expect(config.files).toEqual([]);
 });
+
+test('a setting that does nothing yet is said, so that nobody relies on it', () => {
+  const home = createHome();
+  home.write('.mcpx/config.json', { mcpServers: {}, policy: { confirm: 'destructive' }, audit: { file: '/x.log' } });
+  expect(home.load().warnings.map(({ message }) => message)).toEqual([
+    '"policy.confirm" has no effect in this version: no tool waits for a confirmation',
+    '"audit.file" has no effect in this version: no audit log is written',
+  ]);
+});

@@ -31,7 +31,7 @@ describe('first words', () => {
     [['list', '--jsn'], '--jsn', 'hint: did you mean --json?'],
     [['inspect'], 'inspect', 'hint: mcpx help inspect'],
     [['list', 'extra'], 'extra', 'hint: '],
-    [['exec', '--demo', 'math'], '"math" names no tool', 'hint: '],
+    [['exec', '--demo', 'math'], '"math" is a server', 'hint: '],
     [['exec', '--demo', 'math.calculate', 'expression'], '"expression" is no argument', 'hint: '],
     [['serve', '--http', 'a:b:c'], '"a:b:c" is not an address', 'hint: '],
     [['serve', '--port', '99999'], '"99999" is not a port', 'hint: '],

@@ -258,6 +258,10 @@ describe('who may call', () => {
     expect([hidden.status, missing.status]).toEqual([404, 404]);
     const status = await send(`${url}/api/status`, { method: 'GET', headers });
     expect(status.json.profiles.map(({ name }: { name: string }) => name)).toEqual(['default']);
+    expect(status.json.profiles[0].servers).toMatchObject([
+      { name: 'math', tools: 1 },
+      { name: 'time', tools: 0 },
+    ]);
   });
 
   test('binding elsewhere without a token is refused', async () => {

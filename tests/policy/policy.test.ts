@@ -47,10 +47,27 @@ describe('access', () => {
     ['a profile filter sees server.name', { profile: { deny: ['github.create_*'] } }, 'create_issue', false],
     ['a policy glob sees server.name', { deny: ['*.drop_*'] }, 'drop_table', false],
     ['a policy glob leaves the others alone', { deny: ['*.drop_*'] }, 'list_tables', true],
+    ['a glob without a server sees the plain name', { profile: { deny: ['create_*'] } }, 'create_issue', false],
+    ['a glob without a server does not see the server', { profile: { allow: ['git*'] } }, 'create_issue', false],
+    ['a star alone is everything', { profile: { allow: ['*'] }, token: { allow: ['*'] } }, 'create_issue', true],
+    ['a tool cannot borrow the name of an allowed server', { token: { allow: ['slack.*'] } }, 'slack.post', false],
     ['a token narrows', { token: { allow: ['github.list_*'] } }, 'create_issue', false],
     ['a token cannot widen', { server: { deny: ['*'] }, token: { allow: ['*'] } }, 'create_issue', false],
   ])('%s', (_, rules, name, expected) => {
     expect(check(rules, name)).toBe(expected);
+  });
+
+  test('a URI with dots is no qualified name', () => {
+    const server = { name: 'web', tools: {}, resources: {}, prompts: {} };
+    const allows = (deny: string[], name: string) =>
+      createAccess({
+        profile: { servers: [server], tools: {}, resources: { deny }, prompts: {} },
+        policy: { deny: [] },
+      }).allows({ server: 'web', kind: 'resource', name });
+    expect(allows(['https://x.example/*'], 'https://x.example/a')).toBe(false);
+    expect(allows(['file:///etc/*'], 'file:///etc/passwd')).toBe(false);
+    expect(allows(['web.https://x.example/*'], 'https://x.example/a')).toBe(false);
+    expect(allows(['other.https://x.example/*'], 'https://x.example/a')).toBe(true);
   });
 
   test('a server outside the profile is denied whatever it is called', () => {

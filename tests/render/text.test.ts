@@ -1,7 +1,8 @@
 /** Cutting, cleaning and comparing plain text. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clean, cut, editDistance, nearest, oneLine } from '../../src/render/text.ts';
+import { editDistance } from '../../src/config/nearest.ts';
+import { clean, cut, nearest, oneLine } from '../../src/render/text.ts';
 
 test('a cut text never splits a character and counts its ellipsis', () => {
   expect(cut('😀😀😀😀', 3)).toBe('😀😀…');

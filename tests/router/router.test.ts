@@ -162,7 +162,7 @@ describe('what is not there', () => {
   });
 
   test('no server at all is said as such', async () => {
-    expect((await failure(createWorld({}).router.server('x'))).hint).toBe('no server is configured');
+    expect((await failure(createWorld({}).router.server('x'))).hint).toContain('no server is configured yet');
   });
 });
 

@@ -1,0 +1,28 @@
+/** Settings that are read but do nothing in this version: whoever sets one must hear it, above all where it would protect. */
+import { DEFAULTS, type Settings } from './config.ts';
+import type { Findings } from './findings.ts';
+import { sameJson } from './json.ts';
+
+/** Field → what somebody who set it would rely on. A row goes when its feature comes. */
+const INERT: [path: string, read: (settings: Settings) => unknown, expects: string][] = [
+  ['policy.confirm', ({ policy }) => policy.confirm, 'no tool waits for a confirmation'],
+  ['lock', ({ lock }) => lock, 'changed tool definitions are not held back'],
+  ['audit.file', ({ audit }) => audit.file, 'no audit log is written'],
+  ['offline', ({ offline }) => offline, 'remote servers are still contacted'],
+  ['http.rate', ({ http }) => http.rate, 'calls are not limited'],
+  ['http.trustProxy', ({ http }) => http.trustProxy, 'forwarded headers are ignored'],
+  ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
+  ['http.legacySse', ({ http }) => http.legacySse, 'the old SSE routes are not served'],
+  ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],
+  ['front.execSplit', ({ front }) => front.execSplit, 'there is no exec_read'],
+  ['limits.resultChars', ({ limits }) => limits.resultChars, 'results are passed on whole'],
+  ['watch', ({ watch }) => watch, 'the config is read once, at the start'],
+];
+
+export function warnInert(settings: Settings, findings: Pick<Findings, 'warn'>): void {
+  for (const [path, read, expects] of INERT) {
+    if (!sameJson(read(settings), read(DEFAULTS))) {
+      findings.warn({ message: `"${path}" has no effect in this version: ${expects}` });
+    }
+  }
+}
