@@ -12,6 +12,7 @@ import { type Access, createAccess, narrowAccess } from './policy/access.ts';
 import { mayUseProfile, type Principal } from './policy/auth.ts';
 import { createArgumentChecker } from './router/arguments.ts';
 import { createRouter, type Router } from './router/router.ts';
+import type { ConnectionState } from './upstream/connection.ts';
 import { createPool, type Pool } from './upstream/pool.ts';
 import { VERSION } from './version.ts';
 
@@ -144,15 +145,27 @@ function serverStatus(
   principal: Principal | undefined,
 ): ServerStatus {
   const entry = running?.catalog.server(spec.name);
-  const connection = running?.pool.get(spec.name);
-  const reason = failureOf(entry);
+  const state = running?.pool.get(spec.name)?.state ?? { kind: 'idle' };
   return {
     name: spec.name,
     ...(spec.title && { title: spec.title }),
     type: spec.type,
-    state: spec.disabled ? 'disabled' : (connection?.state.kind ?? 'idle'),
-    ...(reason && { reason }),
+    ...(spec.disabled ? { state: 'disabled' } : describeState(state, entry)),
     tools: running === undefined ? 0 : visibleTools(entry, accessOf(running, principal)),
+  };
+}
+
+function describeState(
+  state: ConnectionState,
+  entry: ServerEntry | undefined,
+): Pick<ServerStatus, 'state' | 'since' | 'nextTry' | 'reason'> {
+  const failure = entry?.listing.kind === 'failed' ? messageOf(entry.listing.error) : undefined;
+  const reason = 'reason' in state ? state.reason : failure;
+  return {
+    state: state.kind,
+    ...('since' in state && { since: new Date(state.since).toISOString() }),
+    ...('until' in state && state.until > Date.now() && { nextTry: new Date(state.until).toISOString() }),
+    ...(reason && state.kind !== 'ready' && { reason }),
   };
 }
 
@@ -165,10 +178,6 @@ function visibleTools(entry: ServerEntry | undefined, access: Access): number {
 
 function accessOf({ access }: Running, principal: Principal | undefined): Access {
   return principal === undefined ? access : narrowAccess(access, principal);
-}
-
-function failureOf(entry: ServerEntry | undefined): string | undefined {
-  return entry?.listing.kind === 'failed' ? messageOf(entry.listing.error) : undefined;
 }
 
 function callCounts(stats: Stats): { calls: number; errors: number } {

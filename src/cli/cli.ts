@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { type CAC, cac } from 'cac';
 import { EXIT_CODES, McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
+import { MODULE_COMMAND } from '../upstream/module.ts';
 import { versionLine } from '../version.ts';
 import { type Command, type Lifecycle, longName, nameOf, namesOf, readFlags } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';
@@ -31,6 +32,7 @@ async function dispatch({ words, stdinIsTerminal, ...lifecycle }: CliOptions): P
     await print(versionLine());
     return 0;
   }
+  if (first === MODULE_COMMAND) return (await import('./module-child.ts')).run(words.slice(1), lifecycle);
   const help = words.includes('-h') || words.includes('--help');
   const wantsHelp = words.length === 0 ? stdinIsTerminal : help && !hasCommand(words);
   if (wantsHelp) return (await import('./help.ts')).run({ args: [] });

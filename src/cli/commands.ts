@@ -84,6 +84,13 @@ export const COMMANDS: Command[] = [
     load: () => import('./exec.ts'),
   },
   {
+    usage: 'status',
+    summary: 'what a running gateway says of its servers',
+    group: 'Use',
+    options: [CONFIG, { flags: '--url <address>', doc: 'the gateway (default: the address in the config)' }, JSON_OUT],
+    load: () => import('./status.ts'),
+  },
+  {
     usage: 'config path',
     summary: 'where the config is',
     group: 'Configure',

@@ -6,19 +6,23 @@ import { whileStarting } from './progress.ts';
 import { splitTarget, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
-  return withApp(invocation, async (app, { settings }) => {
-    const { server, tool: toolName } = splitTarget(invocation.args[0] ?? '');
-    const router = app.router();
-    const json = invocation.flags.has('json');
-    if (toolName === undefined) {
-      const view = await whileStarting(server, router.server(server));
-      if (json) await printJson({ server, tools: view.tools.map(definition) });
-      else await print(describeServer(view, settings));
+  return withApp(
+    invocation,
+    async (app, { settings }) => {
+      const { server, tool: toolName } = splitTarget(invocation.args[0] ?? '');
+      const router = app.router();
+      const json = invocation.flags.has('json');
+      if (toolName === undefined) {
+        const view = await whileStarting(server, router.server(server));
+        if (json) await printJson({ server, tools: view.tools.map(definition) });
+        else await print(describeServer(view, settings));
+        return 0;
+      }
+      const tool = await whileStarting(server, router.tool(server, toolName));
+      if (json) await printJson(definition(tool));
+      else await print(describeTool(server, tool, settings));
       return 0;
-    }
-    const tool = await whileStarting(server, router.tool(server, toolName));
-    if (json) await printJson(definition(tool));
-    else await print(describeTool(server, tool, settings));
-    return 0;
-  });
+    },
+    'live',
+  );
 }

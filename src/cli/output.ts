@@ -1,4 +1,5 @@
 /** What commands print: answers on stdout, everything else on stderr, and whether a person is looking. */
+import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 
@@ -11,6 +12,13 @@ export function print(text: string): Promise<void> {
 
 export function printJson(value: unknown): Promise<void> {
   return print(JSON.stringify(value, null, 2));
+}
+
+/** Keeps stdout for one writer: whatever anybody else prints from now on goes to stderr. */
+export function takeStdout(): Writable {
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, done) });
 }
 
 /** A line beside the answer. */

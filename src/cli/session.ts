@@ -46,21 +46,26 @@ export function readConfig(
   return config;
 }
 
+/** Whether an answer may come from the disk, or must be what the servers say now. */
+type Catalogs = 'stored' | 'live';
+
 /** The App of a config, with its catalogs on disk; the demo leaves nothing behind. */
-export function openApp(config: Config, log: Log): App {
+export function openApp(config: Config, log: Log, catalogs: Catalogs = 'stored'): App {
   if (config.files.length === 0) return createApp(config, { log });
-  const folder = join(homeFolder(worldOf()), 'cache');
-  return createApp(config, { log, store: createCatalogStore({ folder, log }) });
+  const stored = createCatalogStore({ folder: join(homeFolder(worldOf()), 'cache'), log });
+  const store = catalogs === 'stored' ? stored : { ...stored, read: () => undefined };
+  return createApp(config, { log, store });
 }
 
 /** For reading commands: an App that is stopped afterwards. Upstream trouble is told by the command, so the log holds back. */
 export async function withApp<T>(
   { flags, atExit }: Invocation,
   work: (app: App, config: Config) => Promise<T>,
+  catalogs: Catalogs = 'stored',
 ): Promise<T> {
   const config = readConfig(flags);
   const { log } = config.settings;
-  const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }));
+  const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), catalogs);
   atExit(() => app.killNow());
   try {
     return await work(app, config);

@@ -40,7 +40,12 @@ export interface ServerStatus {
   name: string;
   title?: string;
   type: string;
+  /** `disabled`, or the state of its connection: idle, connecting, ready, backoff, closed. */
   state: string;
+  /** Since when it is in that state, where known; ISO 8601. */
+  since?: string;
+  /** When it will be tried again by itself; ISO 8601. */
+  nextTry?: string;
   /** A sentence, where something is wrong. */
   reason?: string;
   tools: number;

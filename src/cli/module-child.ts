@@ -1,0 +1,11 @@
+/** The hidden command `__module <file>`: serves the tools of one local file on stdin and stdout, for the mcpx that started it. */
+import { EXIT_CODES } from '../errors.ts';
+import { serveModule } from '../upstream/module-server.ts';
+import type { Lifecycle } from './command.ts';
+import { takeStdout } from './output.ts';
+
+export async function run([file]: string[], { stop }: Pick<Lifecycle, 'stop'>): Promise<number> {
+  if (file === undefined) return EXIT_CODES.usage;
+  await serveModule({ file, input: process.stdin, output: takeStdout(), stop });
+  return 0;
+}

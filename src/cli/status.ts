@@ -1,0 +1,66 @@
+/** `mcpx status`: what a running gateway says of its servers: states, reasons, when it will try again. */
+import { lookup, worldOf } from '../config/world.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import type { ServerStatus, Status } from '../listen/gateway.ts';
+import { urlOf } from '../listen/guard.ts';
+import type { Invocation } from './command.ts';
+import { print, printJson, table } from './output.ts';
+import { readConfig } from './session.ts';
+
+/** ms to wait for the gateway. */
+const PATIENCE = 5000;
+
+export async function run({ flags }: Invocation): Promise<number> {
+  const { host, port } = readConfig(flags).settings.http;
+  const base =
+    flags.value('url')?.replace(/\/(?:mcp\/?)?$/, '') ?? urlOf(host === '0.0.0.0' ? '127.0.0.1' : host, port);
+  const status = await ask(base);
+  if (flags.has('json')) await printJson(status);
+  else await print(report(status, base));
+  return 0;
+}
+
+async function ask(base: string): Promise<Status> {
+  const token = lookup('MCPX_TOKEN', worldOf());
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(`${base}/api/status`, { headers, signal: AbortSignal.timeout(PATIENCE) }).catch(
+    (cause) => {
+      throw new McpxError('unreachable', `no gateway answers at ${base}: ${reasonOf(cause)}`, {
+        hint: 'mcpx serve --http starts one; mcpx tools asks the servers themselves',
+        cause,
+      });
+    },
+  );
+  if (response.status === 401) {
+    throw new McpxError('auth', `the gateway at ${base} wants a token`, { hint: 'set MCPX_TOKEN' });
+  }
+  if (!response.ok) throw new McpxError('failed', `the gateway at ${base} answered with HTTP ${response.status}`);
+  return (await response.json()) as Status;
+}
+
+/** What fetch wraps, such as ECONNREFUSED. */
+function reasonOf(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}
+
+function report({ version, uptime, profiles, calls }: Status, base: string): string {
+  const several = profiles.length > 1;
+  const rows = profiles.flatMap(({ name, enabled, servers }) =>
+    servers.map((server) => [...(several ? [name] : []), ...row(server, enabled)]),
+  );
+  const head = `mcpx ${version} at ${base}, up ${duration(uptime)}, ${calls.calls} calls, ${calls.errors} failed`;
+  return [head, ...(rows.length === 0 ? ['no server is configured'] : [table(rows)])].join('\n');
+}
+
+function row(server: ServerStatus, enabled: boolean): string[] {
+  const { name, type, state, tools, nextTry, reason = '' } = server;
+  const next =
+    nextTry === undefined ? '' : `next try in ${Math.max(0, Math.ceil((Date.parse(nextTry) - Date.now()) / 1000))} s`;
+  const remark = [reason.split('\n')[0], next].filter((part) => part !== '').join('; ');
+  return [name, type, enabled ? state : 'profile disabled', tools === 1 ? '1 tool' : `${tools} tools`, remark];
+}
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}

@@ -1,0 +1,89 @@
+/** `mcpx status` against a running gateway, and against none. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { runCli } from '../../src/cli/cli.ts';
+
+let stdout = '';
+let stderr = '';
+beforeEach(() => {
+  stdout = '';
+  stderr = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation(((text: string, done?: () => void) => {
+    stdout += text;
+    done?.();
+    return true;
+  }) as typeof process.stdout.write);
+  vi.spyOn(process.stderr, 'write').mockImplementation(((text: string) => {
+    stderr += text;
+    return true;
+  }) as typeof process.stderr.write);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+const mcpx = (words: string[], stop = new AbortController()) =>
+  runCli({ words, stdinIsTerminal: true, stop: stop.signal, atExit: () => undefined });
+
+function configFile(content: unknown): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'mcpx-status-')), 'config.json');
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+async function gateway(content: unknown) {
+  const stop = new AbortController();
+  const ended = mcpx(['serve', configFile(content), '--port', '0'], stop);
+  const url = await vi.waitFor(() => {
+    const [, found = ''] = /listening on (\S+)/.exec(stderr) ?? [];
+    expect(found).not.toBe('');
+    return found;
+  });
+  return {
+    url,
+    end: () => {
+      stop.abort();
+      return ended;
+    },
+  };
+}
+
+test('every server has its state, its tools, and the reason when it is down', async () => {
+  const { url, end } = await gateway({
+    mcpServers: {
+      math: { type: 'builtin' },
+      dead: { command: 'no-such-program-anywhere' },
+      off: { command: 'x', disabled: true },
+    },
+  });
+  await vi.waitFor(async () => {
+    stdout = '';
+    expect(await mcpx(['status', '--url', url])).toBe(0);
+    expect(stdout).toMatch(/^math +builtin +ready +5 tools$/m);
+    expect(stdout).toMatch(/^dead +stdio +\w+ +0 tools +.*no-such-program-anywhere/m);
+    expect(stdout).toMatch(/^off +stdio +disabled +0 tools$/m);
+  });
+  stdout = '';
+  expect(await mcpx(['status', '--url', url, '--json'])).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ name: 'mcpx', profiles: [{ name: 'default' }] });
+  await end();
+});
+
+test('a gateway with tokens wants one', async () => {
+  const { url, end } = await gateway({ mcpServers: {}, http: { auth: { tokens: [{ name: 'ci', token: 'right' }] } } });
+  expect(await mcpx(['status', '--url', url])).toBe(3);
+  expect(stderr).toContain('MCPX_TOKEN');
+  vi.stubEnv('MCPX_TOKEN', 'right');
+  expect(await mcpx(['status', '--url', url])).toBe(0);
+  expect(stdout).toContain('no server is configured');
+  await end();
+});
+
+test('no gateway is exit 4 with what to do', async () => {
+  expect(await mcpx(['status', '--url', 'http://127.0.0.1:9'])).toBe(4);
+  expect(stderr).toContain('no gateway answers at http://127.0.0.1:9');
+  expect(stderr).toContain('hint: mcpx serve --http');
+});
