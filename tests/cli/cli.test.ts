@@ -2,29 +2,14 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { nameOf, readFlags } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { table } from '../../src/cli/output.ts';
+import { captureOutput } from '../setup/output.ts';
 
-let stdout = '';
-let stderr = '';
-
-beforeEach(() => {
-  stdout = '';
-  stderr = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation(((text: string, done?: () => void) => {
-    stdout += text;
-    done?.();
-    return true;
-  }) as typeof process.stdout.write);
-  vi.spyOn(process.stderr, 'write').mockImplementation(((text: string) => {
-    stderr += text;
-    return true;
-  }) as typeof process.stderr.write);
-});
-afterEach(() => void vi.restoreAllMocks());
+const shown = captureOutput();
 
 const mcpx = (...words: string[]) =>
   runCli({ words, stdinIsTerminal: true, stop: new AbortController().signal, atExit: () => undefined });
@@ -38,26 +23,26 @@ function configFile(content: unknown): string {
 describe('help and version', () => {
   test('bare mcpx at a terminal prints help', async () => {
     expect(await mcpx()).toBe(0);
-    expect(stdout).toContain('mcpx demo');
+    expect(shown.stdout).toContain('mcpx demo');
   });
 
   test.each(['--version', '-V', '-v'])('%s', async (flag) => {
     expect(await mcpx(flag)).toBe(0);
-    expect(stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
+    expect(shown.stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
   });
 
   test.each(COMMANDS.map(({ usage }) => nameOf(usage)))('%s has help in both forms', async (name) => {
     expect(await mcpx(...name.split(' '), '--help')).toBe(0);
-    const byFlag = stdout;
-    stdout = '';
+    const byFlag = shown.stdout;
+    shown.stdout = '';
     expect(await mcpx('help', ...name.split(' '))).toBe(0);
-    expect(stdout).toBe(byFlag);
-    expect(stdout).toContain(`mcpx ${name}`);
+    expect(shown.stdout).toBe(byFlag);
+    expect(shown.stdout).toContain(`mcpx ${name}`);
   });
 
   test('a family of commands has help of its own, an unknown topic has none', async () => {
     expect(await mcpx('help', 'config')).toBe(0);
-    expect(stdout).toContain('mcpx config schema');
+    expect(shown.stdout).toContain('mcpx config schema');
     expect(await mcpx('help', 'nonsense')).toBe(2);
     expect(await mcpx('--help')).toBe(0);
   });
@@ -77,9 +62,9 @@ describe('words that are wrong', () => {
     [['list', 'a'], 'unused args', 'mcpx help list'],
   ])('%j', async (words, message, hint) => {
     expect(await mcpx(...words)).toBe(2);
-    expect(stderr).toContain(message);
-    expect(stderr).toContain(hint);
-    expect(stdout).toBe('');
+    expect(shown.stderr).toContain(message);
+    expect(shown.stderr).toContain(hint);
+    expect(shown.stdout).toBe('');
   });
 });
 
@@ -114,15 +99,15 @@ describe('flags', () => {
 describe('the shell tool', () => {
   test('list, with and without --json', async () => {
     expect(await mcpx('list', '--demo')).toBe(0);
-    expect(stdout).toMatch(/^math +builtin +math$/m);
-    stdout = '';
+    expect(shown.stdout).toMatch(/^math +builtin +math$/m);
+    shown.stdout = '';
     expect(await mcpx('list', '--demo', '--json')).toBe(0);
-    expect(JSON.parse(stdout)).toHaveLength(5);
+    expect(JSON.parse(shown.stdout)).toHaveLength(5);
   });
 
   test('list of nothing says what to do', async () => {
     expect(await mcpx('list', '--config', configFile({ mcpServers: {} }))).toBe(0);
-    expect(stdout).toContain('no server is configured');
+    expect(shown.stdout).toContain('no server is configured');
   });
 
   test('list shows every kind of target without its secrets', async () => {
@@ -135,25 +120,25 @@ describe('the shell tool', () => {
       profiles: { default: { servers: ['*'] }, other: { servers: ['a'] } },
     });
     expect(await mcpx('list', '--config', file)).toBe(0);
-    expect(stdout).toContain('x.example');
-    expect(stdout).toContain('tools.mjs');
-    expect(stdout).toMatch(/^other +a/m);
-    expect(stdout).not.toContain('hunter2');
+    expect(shown.stdout).toContain('x.example');
+    expect(shown.stdout).toContain('tools.mjs');
+    expect(shown.stdout).toMatch(/^other +a/m);
+    expect(shown.stdout).not.toContain('hunter2');
   });
 
   test('tools of all, of one, as JSON', async () => {
     expect(await mcpx('tools', '--demo')).toBe(0);
-    expect(stdout).toMatch(/^time\.now +\S/m);
-    stdout = '';
+    expect(shown.stdout).toMatch(/^time\.now +\S/m);
+    shown.stdout = '';
     expect(await mcpx('tools', '--demo', 'math', '--json')).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject([{ server: 'math' }]);
+    expect(JSON.parse(shown.stdout)).toMatchObject([{ server: 'math' }]);
   });
 
   test('one dead server is a warning, all dead is exit 4', async () => {
     const dead = { command: 'no-such-program-anywhere' };
     expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead, math: { type: 'builtin' } } }))).toBe(0);
-    expect(stdout).toContain('math.calculate');
-    expect(stderr).toContain('dead');
+    expect(shown.stdout).toContain('math.calculate');
+    expect(shown.stderr).toContain('dead');
     expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
     expect(await mcpx('inspect', 'dead', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
   });
@@ -161,48 +146,48 @@ describe('the shell tool', () => {
   test('options may stand before the command', async () => {
     const file = configFile({ mcpServers: { math: { type: 'builtin' } } });
     expect(await mcpx('--config', file, 'tools', 'math')).toBe(0);
-    expect(stdout).toContain('math.calculate');
+    expect(shown.stdout).toContain('math.calculate');
     expect(await mcpx('-c', file, 'config', 'validate')).toBe(0);
   });
 
   test('no server at all is said as such', async () => {
     expect(await mcpx('tools', '-c', configFile({ mcpServers: {} }))).toBe(0);
-    expect(stderr + stdout).toContain('no server is configured');
+    expect(shown.stderr + shown.stdout).toContain('no server is configured');
   });
 
   test('a bare name finds the one server that has such a tool', async () => {
     expect(await mcpx('exec', '--demo', 'calculate', 'expression=6*7')).toBe(0);
-    expect(stdout).toContain('42');
+    expect(shown.stdout).toContain('42');
     expect(await mcpx('exec', '--demo', 'calculat')).toBe(7);
-    expect(stderr).toContain('did you mean "calculate"?');
+    expect(shown.stderr).toContain('did you mean "calculate"?');
   });
 
   test('a hint can be pasted: it keeps the options that chose the servers', async () => {
     await mcpx('exec', '--demo', 'math.calculate', 'wrong=1');
-    expect(stderr).toContain('hint: mcpx inspect --demo math.calculate');
+    expect(shown.stderr).toContain('hint: mcpx inspect --demo math.calculate');
   });
 
   test('inspect a server and a tool, as text and as JSON', async () => {
     expect(await mcpx('inspect', '--demo', 'time')).toBe(0);
-    expect(stdout).toContain('now(');
-    stdout = '';
+    expect(shown.stdout).toContain('now(');
+    shown.stdout = '';
     expect(await mcpx('inspect', '--demo', 'time.now')).toBe(0);
-    expect(stdout).toContain('now(');
-    stdout = '';
+    expect(shown.stdout).toContain('now(');
+    shown.stdout = '';
     await mcpx('inspect', '--demo', 'time', '--json');
-    expect(JSON.parse(stdout)).toMatchObject({ server: 'time' });
-    stdout = '';
+    expect(JSON.parse(shown.stdout)).toMatchObject({ server: 'time' });
+    shown.stdout = '';
     await mcpx('inspect', '--demo', 'time.now', '--json');
-    expect(JSON.parse(stdout)).toMatchObject({ name: 'now', inputSchema: { type: 'object' } });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'now', inputSchema: { type: 'object' } });
   });
 
   test('exec takes pairs, JSON pairs and --args', async () => {
     expect(await mcpx('exec', '--demo', 'math.statistics', 'numbers:=[1,2,3]')).toBe(0);
-    expect(stdout).toContain('"mean":2');
-    stdout = '';
+    expect(shown.stdout).toContain('"mean":2');
+    shown.stdout = '';
     const file = configFile('{"expression":"1+1"}');
     expect(await mcpx('exec', '--demo', 'math.calculate', '--args', `@${file}`, '--json')).toBe(0);
-    expect(JSON.parse(stdout).structuredContent).toEqual({ result: 2 });
+    expect(JSON.parse(shown.stdout).structuredContent).toEqual({ result: 2 });
   });
 
   test.each([
@@ -216,8 +201,8 @@ describe('the shell tool', () => {
     [['nope.x'], 7, 'no server is called "nope"'],
   ])('exec %j ends with %i', async (words, code, message) => {
     expect(await mcpx('exec', '--demo', ...words)).toBe(code);
-    expect(stderr).toContain(message);
-    expect(stdout).toBe('');
+    expect(shown.stderr).toContain(message);
+    expect(shown.stdout).toBe('');
   });
 });
 
@@ -225,11 +210,11 @@ describe('config commands', () => {
   test('validate says ok, or what is missing, or exits 6', async () => {
     const file = configFile({ mcpServers: { gh: { command: 'x', env: { T: '${NOT_SET_ANYWHERE}' } } } });
     expect(await mcpx('config', 'validate', file)).toBe(0);
-    expect(stdout).toBe(`${file}: ok, 1 server\n`);
-    expect(stderr).toContain('NOT_SET_ANYWHERE');
-    stdout = '';
+    expect(shown.stdout).toBe(`${file}: ok, 1 server\n`);
+    expect(shown.stderr).toContain('NOT_SET_ANYWHERE');
+    shown.stdout = '';
     expect(await mcpx('config', 'validate', file, '--json')).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
+    expect(JSON.parse(shown.stdout)).toMatchObject({
       ok: true,
       missing: [{ server: 'gh', variables: ['NOT_SET_ANYWHERE'] }],
     });
@@ -240,23 +225,23 @@ describe('config commands', () => {
   test('an unknown key is a warning, with --strict an error', async () => {
     const file = configFile({ mcpServers: {}, profils: {} });
     expect(await mcpx('config', 'validate', file)).toBe(0);
-    expect(stderr).toMatch(/warning: .*profils.*profiles/s);
+    expect(shown.stderr).toMatch(/warning: .*profils.*profiles/s);
     expect(await mcpx('config', 'validate', file, '--strict')).toBe(6);
   });
 
   test('path, show and schema', async () => {
     expect(await mcpx('config', 'path')).toBe(0);
-    expect(stdout).toMatch(/\.mcpx.config\.json\n$/);
-    expect(stderr).toContain('not there yet');
-    stdout = '';
+    expect(shown.stdout).toMatch(/\.mcpx.config\.json\n$/);
+    expect(shown.stderr).toContain('not there yet');
+    shown.stdout = '';
     expect(await mcpx('config', 'path', '--json')).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject([{ exists: false }]);
-    stdout = '';
+    expect(JSON.parse(shown.stdout)).toMatchObject([{ exists: false }]);
+    shown.stdout = '';
     expect(await mcpx('config', 'show', '--config', configFile({ mcpServers: { a: { command: 'x' } } }))).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ mcpServers: { a: { command: 'x' } }, http: { port: 3095 } });
-    stdout = '';
+    expect(JSON.parse(shown.stdout)).toMatchObject({ mcpServers: { a: { command: 'x' } }, http: { port: 3095 } });
+    shown.stdout = '';
     expect(await mcpx('config', 'schema')).toBe(0);
-    expect(JSON.parse(stdout)).toHaveProperty('properties.mcpServers');
+    expect(JSON.parse(shown.stdout)).toHaveProperty('properties.mcpServers');
   });
 });
 
@@ -269,8 +254,8 @@ describe('serving', () => {
       stop: stop.signal,
       atExit: () => undefined,
     });
-    await vi.waitFor(() => expect(stdout).toContain('Running.'));
-    const [, url = ''] = /^status +(\S+)$/m.exec(stdout) ?? [];
+    await vi.waitFor(() => expect(shown.stdout).toContain('Running.'));
+    const [, url = ''] = /^status +(\S+)$/m.exec(shown.stdout) ?? [];
     const status: any = await (await fetch(url)).json();
     expect(status.profiles[0].servers).toHaveLength(5);
     stop.abort();
@@ -287,7 +272,7 @@ describe('serving', () => {
       stop: stop.signal,
       atExit: () => undefined,
     });
-    await vi.waitFor(() => expect(stderr).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\/mcp/));
+    await vi.waitFor(() => expect(shown.stderr).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\/mcp/));
     stop.abort();
     expect(await ended).toBe(0);
   });
@@ -301,7 +286,7 @@ describe('serving', () => {
     [['serve', '--demo', '--front', 'nice', '--port', '0'], 2, 'front'],
   ])('%j ends with %i', async (words, code, message) => {
     expect(await mcpx(...words)).toBe(code);
-    expect(stderr).toContain(message);
+    expect(shown.stderr).toContain(message);
   });
 });
 

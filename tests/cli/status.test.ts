@@ -2,28 +2,12 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
+import { captureOutput } from '../setup/output.ts';
 
-let stdout = '';
-let stderr = '';
-beforeEach(() => {
-  stdout = '';
-  stderr = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation(((text: string, done?: () => void) => {
-    stdout += text;
-    done?.();
-    return true;
-  }) as typeof process.stdout.write);
-  vi.spyOn(process.stderr, 'write').mockImplementation(((text: string) => {
-    stderr += text;
-    return true;
-  }) as typeof process.stderr.write);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
+const shown = captureOutput();
+afterEach(() => void vi.unstubAllEnvs());
 
 const mcpx = (words: string[], stop = new AbortController()) =>
   runCli({ words, stdinIsTerminal: true, stop: stop.signal, atExit: () => undefined });
@@ -38,7 +22,7 @@ async function gateway(content: unknown) {
   const stop = new AbortController();
   const ended = mcpx(['serve', configFile(content), '--port', '0'], stop);
   const url = await vi.waitFor(() => {
-    const [, found = ''] = /listening on (\S+)/.exec(stderr) ?? [];
+    const [, found = ''] = /listening on (\S+)/.exec(shown.stderr) ?? [];
     expect(found).not.toBe('');
     return found;
   });
@@ -60,30 +44,30 @@ test('every server has its state, its tools, and the reason when it is down', as
     },
   });
   await vi.waitFor(async () => {
-    stdout = '';
+    shown.stdout = '';
     expect(await mcpx(['status', '--url', url])).toBe(0);
-    expect(stdout).toMatch(/^math +builtin +ready +5 tools$/m);
-    expect(stdout).toMatch(/^dead +stdio +\w+ +0 tools +.*no-such-program-anywhere/m);
-    expect(stdout).toMatch(/^off +stdio +disabled +0 tools$/m);
+    expect(shown.stdout).toMatch(/^math +builtin +ready +5 tools$/m);
+    expect(shown.stdout).toMatch(/^dead +stdio +\w+ +0 tools +.*no-such-program-anywhere/m);
+    expect(shown.stdout).toMatch(/^off +stdio +disabled +0 tools$/m);
   });
-  stdout = '';
+  shown.stdout = '';
   expect(await mcpx(['status', '--url', url, '--json'])).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ name: 'mcpx', profiles: [{ name: 'default' }] });
+  expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'mcpx', profiles: [{ name: 'default' }] });
   await end();
 });
 
 test('a gateway with tokens wants one', async () => {
   const { url, end } = await gateway({ mcpServers: {}, http: { auth: { tokens: [{ name: 'ci', token: 'right' }] } } });
   expect(await mcpx(['status', '--url', url])).toBe(3);
-  expect(stderr).toContain('MCPX_TOKEN');
+  expect(shown.stderr).toContain('MCPX_TOKEN');
   vi.stubEnv('MCPX_TOKEN', 'right');
   expect(await mcpx(['status', '--url', url])).toBe(0);
-  expect(stdout).toContain('no server is configured');
+  expect(shown.stdout).toContain('no server is configured');
   await end();
 });
 
 test('no gateway is exit 4 with what to do', async () => {
   expect(await mcpx(['status', '--url', 'http://127.0.0.1:9'])).toBe(4);
-  expect(stderr).toContain('no gateway answers at http://127.0.0.1:9');
-  expect(stderr).toContain('hint: mcpx serve --http');
+  expect(shown.stderr).toContain('no gateway answers at http://127.0.0.1:9');
+  expect(shown.stderr).toContain('hint: mcpx serve --http');
 });
