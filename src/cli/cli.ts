@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type CAC, cac } from 'cac';
 import { EXIT_CODES, McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
-import { MODULE_COMMAND } from '../upstream/module.ts';
+import { MODULE_COMMAND } from '../upstream/transport.ts';
 import { versionLine } from '../version.ts';
 import { type Command, type Lifecycle, longName, nameOf, namesOf, readFlags } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';

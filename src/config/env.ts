@@ -24,7 +24,13 @@ export type Launch =
       headers: Record<string, string>;
       oauth?: Record<string, unknown>;
     }
-  | { type: 'module'; module: string }
+  | {
+      type: 'module';
+      /** Absolute. */
+      module: string;
+      /** The complete environment of the child that runs it. */
+      env: Record<string, string>;
+    }
   | { type: 'builtin'; builtin: string };
 
 /** The surroundings are the real ones unless given. */
@@ -81,8 +87,10 @@ function build(spec: ServerSpec, expander: Expander, context: LaunchContext): ()
   if (spec.type === 'stdio') return buildStdio(spec, expander, context);
   if (spec.type === 'builtin') return () => ({ type: 'builtin', builtin: spec.builtin });
   if (spec.type === 'module') {
+    const { world, folder } = expander;
     const module = expander.text(spec.module);
-    return () => ({ type: 'module', module: absolutePath(module, expander.folder, expander.world) });
+    const env = childEnv([inheritedEnv(context.inheritEnv, world)], world);
+    return () => ({ type: 'module', module: absolutePath(module, folder, world), env });
   }
   return buildRemote(spec, expander);
 }

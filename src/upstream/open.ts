@@ -12,7 +12,7 @@ const TRANSPORTS = {
   auto: async (launch, options) => (await import('./http.ts')).openHttp(launch, options),
   sse: unsupported,
   ws: unsupported,
-  module: unsupported,
+  module: async (launch, options) => (await import('./module.ts')).openModule(launch, options),
 } satisfies { [T in Launch['type']]: Opener<T> };
 
 export function openTransport(launch: Launch, options: TransportOptions): Promise<Transport> {

@@ -37,3 +37,6 @@ export type LaunchOf<T extends Launch['type']> = Launch & { type: T };
 
 /** Characters (roughly bytes) that may wait for an upstream that does not read. */
 export const MAX_QUEUED = 2 * 1024 * 1024;
+
+/** The hidden command of this program that serves one local module on stdin and stdout. */
+export const MODULE_COMMAND = '__module';

@@ -289,7 +289,7 @@ describe('rule 11: relative paths belong to the file that defines them', () => {
       module: './tools.mjs',
       place: { file: '/etc/mcpx/config.json', path: [] },
     };
-    expect(launch(spec)).toEqual({ type: 'module', module: '/etc/mcpx/tools.mjs' });
+    expect(launch(spec)).toEqual({ type: 'module', module: '/etc/mcpx/tools.mjs', env: {} });
   });
 
   test('without a file they belong to the working directory', () => {
