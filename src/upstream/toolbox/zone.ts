@@ -32,7 +32,8 @@ export function checkInstant(instant: number): number {
 
 /** What calendar and clock show in `zone` at `instant`. */
 export function wallAt(instant: number, zone: string): Wall {
-  const format = new Intl.DateTimeFormat('en-u-ca-iso8601', {
+  // "gregory" is the proleptic calendar of ECMAScript; "iso8601" is Julian before 1582 in older ICUs.
+  const format = new Intl.DateTimeFormat('en-u-ca-gregory', {
     timeZone: zone,
     hourCycle: 'h23',
     era: 'short',
