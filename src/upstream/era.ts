@@ -8,16 +8,17 @@ import type { Hello } from './connection.ts';
 /** Newest first; the first one is asked for, each is accepted. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
 
+/** Who we say we are. */
 export interface Introduction {
-  /** The server's name, for messages. */
-  name: string;
   /** What a downstream really has, and nothing else. */
   capabilities: Record<string, unknown>;
+  /** Default: mcpx itself. */
+  clientInfo?: { name: string; version: string } | undefined;
 }
 
 export async function handshake(
   peer: Pick<Peer, 'request' | 'notify'>,
-  introduction: Introduction,
+  introduction: Introduction & { name: string },
   options: RequestOptions,
 ): Promise<Hello> {
   const result = await peer.request(
@@ -25,7 +26,7 @@ export async function handshake(
     {
       protocolVersion: LEGACY_VERSIONS[0],
       capabilities: introduction.capabilities,
-      clientInfo: { name: 'mcpx', version: VERSION },
+      clientInfo: introduction.clientInfo ?? { name: 'mcpx', version: VERSION },
     },
     options,
   );

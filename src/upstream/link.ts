@@ -5,7 +5,7 @@ import { McpxError, RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { createPeer, type Peer, type PeerHandlers } from '../wire/peer.ts';
 import type { Hello } from './connection.ts';
-import { handshake } from './era.ts';
+import { handshake, type Introduction } from './era.ts';
 import { quote } from './failure.ts';
 import { openTransport } from './open.ts';
 import type { Transport } from './transport.ts';
@@ -20,6 +20,12 @@ export interface LinkOptions {
   spec: ServerSpec;
   settings: Pick<Settings, 'connect' | 'limits'>;
   log: Log;
+  /** Who we say we are (default: mcpx itself, without any capability). */
+  introduction?: Introduction | undefined;
+  /** What `${workspaceFolder}` means (default: the working directory). */
+  workspaceFolder?: string | undefined;
+  /** Told of every line that the process writes to stderr. */
+  stderr?: ((line: string) => void) | undefined;
   /** Aborted when the upstream is no longer wanted. */
   signal: AbortSignal;
   /** Told of the transport as soon as there is one: from then on it must be stopped, whatever becomes of the handshake. */
@@ -27,15 +33,24 @@ export interface LinkOptions {
   handlers: PeerHandlers;
 }
 
-export async function openLink({ spec, settings, log, signal, opened, handlers }: LinkOptions): Promise<Link> {
-  const launch = resolveLaunch(spec, { inheritEnv: settings.connect.inheritEnv });
-  const transport = await openTransport(launch, { name: spec.name, maxBytes: settings.limits.messageBytes, log });
+export async function openLink(options: LinkOptions): Promise<Link> {
+  const { spec, settings, log, signal, opened, handlers, workspaceFolder, stderr } = options;
+  const launch = resolveLaunch(spec, {
+    inheritEnv: settings.connect.inheritEnv,
+    ...(workspaceFolder !== undefined && { workspaceFolder }),
+  });
+  const { messageBytes: maxBytes } = settings.limits;
+  const transport = await openTransport(launch, { name: spec.name, maxBytes, log, ...(stderr && { stderr }) });
   opened(transport);
   const peer = createPeer(transport, { ...handlers, subject: `server "${spec.name}"` });
   const { startupTimeout: timeout } = spec;
   try {
-    const introduction = { name: spec.name, capabilities: {} };
-    const hello = await handshake(peer, introduction, { timeout, totalTimeout: timeout, signal });
+    const introduction = options.introduction ?? { capabilities: {} };
+    const hello = await handshake(
+      peer,
+      { name: spec.name, ...introduction },
+      { timeout, totalTimeout: timeout, signal },
+    );
     return { peer, transport, hello };
   } catch (error) {
     throw describe(spec, transport, error);
