@@ -14,7 +14,7 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from '../wire/message.ts';
-import type { Incoming } from '../wire/peer.ts';
+import type { Incoming, RequestOptions } from '../wire/peer.ts';
 import { createAggregate } from './aggregate.ts';
 import { createCompact } from './compact.ts';
 
@@ -22,7 +22,16 @@ import { createCompact } from './compact.ts';
 export interface Downstream {
   /** Unique per session. */
   key: string;
+  /** A notification that belongs to no request; dropped where the client has no stream for it. */
   notify(method: string, params?: Params): void;
+}
+
+/** A request of a downstream under way, and the way back to whoever made it. */
+export interface Exchange extends Incoming {
+  /** A notification that belongs to this request: over HTTP it goes on the request's own stream. */
+  notify?: (method: string, params?: Params) => void;
+  /** Asks the client something on behalf of this request; absent where it cannot be asked. */
+  ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
 }
 
 /** Everything a front needs of a profile. */
@@ -40,14 +49,14 @@ export interface Face {
   call(name: string, args: unknown, call: FaceCall): Promise<ToolResult>;
 }
 
-export interface FaceCall extends Incoming {
+export interface FaceCall extends Exchange {
   caller: Caller;
   meta?: Params;
 }
 
 export interface Front {
   /** Answers a request; throws RpcError or McpxError for what must be a protocol error. */
-  request(request: Pick<RpcRequest, 'method' | 'params'>, incoming: Incoming): Promise<unknown>;
+  request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
   notification(notification: RpcNotification): void;
   /** The profile's catalog changed. */
   changed(): void;
@@ -62,7 +71,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const face = FACES[kind](deps);
   const caller: Caller = { key: downstream.key, capabilities: {} };
 
-  const methods = new Map<string, (params: Params, incoming: Incoming) => unknown>([
+  const methods = new Map<string, (params: Params, exchange: Exchange) => unknown>([
     [
       'initialize',
       (params) => {
@@ -81,19 +90,19 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ],
     [
       'tools/call',
-      (params, incoming) => {
+      (params, exchange) => {
         if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
         const meta = passableMeta(params);
-        return face.call(params.name, params.arguments, { ...incoming, caller, ...(meta && { meta }) });
+        return face.call(params.name, params.arguments, { ...exchange, caller, ...(meta && { meta }) });
       },
     ],
   ]);
 
   return {
-    async request({ method, params = {} }, incoming) {
+    async request({ method, params = {} }, exchange) {
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
-      return answer(params, incoming);
+      return answer(params, exchange);
     },
     notification() {
       // `initialized` needs no action; cancellation and progress were handled by the peer.

@@ -45,7 +45,13 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
   });
   const peer = createPeer(channel, {
     subject: 'the client',
-    request: (request, incoming) => session.front.request(request, incoming),
+    request: (request, incoming) =>
+      session.front.request(request, {
+        signal: incoming.signal,
+        ...(incoming.progress && { progress: incoming.progress }),
+        notify: (method, params) => peer.notify(method, params),
+        ask: (method, params, asked) => peer.request(method, params, asked),
+      }),
     notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
     closed: () => over(),
