@@ -30,6 +30,8 @@ export interface TransportOptions {
   /** Bound of one message, in bytes. */
   maxBytes: number;
   log: Log;
+  /** Told of every line that a process writes to stderr. */
+  stderr?: (line: string) => void;
 }
 
 /** The launch form of one type. */
