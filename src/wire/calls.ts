@@ -1,7 +1,7 @@
 /** Our own requests in one conversation: ids, timeouts, cancellation, progress, answers. */
 import { McpxError, RpcError } from '../errors.ts';
 import { type Id, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
-import type { RequestOptions } from './peer.ts';
+import type { About, RequestOptions } from './peer.ts';
 
 export interface Calls {
   readonly size: number;
@@ -10,6 +10,8 @@ export interface Calls {
   answer(response: RpcResponse): string | undefined;
   /** Progress of one of our requests; of any other it is ignored. */
   progress(params: Params): void;
+  /** Whose behalf something from the far side is on. */
+  about(origin: Id | undefined): About | undefined;
   fail(id: Id, error: Error): void;
   failAll(error: Error): void;
 }
@@ -125,6 +127,16 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       arm(call);
       const { progressToken: _, ...rest } = params;
       call.options.progress(rest);
+    },
+    about(origin) {
+      if (origin !== undefined) return find(origin)?.options;
+      let only: About | undefined;
+      for (const { options } of calls.values()) {
+        if (!options.asked) continue;
+        if (only) return 'ambiguous';
+        only = options;
+      }
+      return only;
     },
     fail(id, error) {
       const call = find(id);

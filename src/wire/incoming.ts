@@ -1,17 +1,23 @@
 /** One request of the far side while we work on it: its abort signal, made only when asked for, and its progress. */
 import { setMaxListeners } from 'node:events';
 import { type Id, isId, isRecord, type Message, type Params, type RpcRequest } from './message.ts';
-import type { Incoming } from './peer.ts';
+import type { About, Incoming } from './peer.ts';
 
 export class IncomingCall implements Incoming {
   readonly progress?: (params: Params) => void;
   readonly origin?: Id;
+  readonly about?: About;
   #controller: AbortController | undefined;
   #aborted: string | undefined;
   #done = false;
 
-  constructor(request: RpcRequest, send: (message: Message) => void, origin: Id | undefined) {
+  constructor(
+    request: RpcRequest,
+    send: (message: Message) => void,
+    { origin, about }: { origin: Id | undefined; about: About | undefined },
+  ) {
     if (origin !== undefined) this.origin = origin;
+    if (about !== undefined) this.about = about;
     const token = tokenOf(request.params);
     if (token === undefined) return;
     this.progress = (params) => {

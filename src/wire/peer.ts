@@ -44,12 +44,20 @@ export interface Incoming {
   /** Sends progress under the requester's own token; absent when it gave none. */
   progress?: (params: Params) => void;
   origin?: Id;
+  /** Which of our own requests it belongs to, as far as can be told; see `About`. */
+  about?: About;
 }
+
+/**
+ * The request of ours on whose behalf the far side speaks: by the stream it came on, else the only one under way that
+ * takes questions. With several, it is ambiguous: nobody guesses.
+ */
+export type About = Pick<RequestOptions, 'asked' | 'heard'> | 'ambiguous';
 
 export interface PeerHandlers {
   /** Answers a request; what it throws becomes the JSON-RPC error. Absent: every request is -32601. */
   request?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
-  notification?: (notification: RpcNotification, origin?: Id) => void;
+  notification?: (notification: RpcNotification, about?: About) => void;
   invalid?: (reason: string) => void;
   /** Called once, whoever ended the conversation. */
   closed?: (error?: Error) => void;
@@ -65,6 +73,10 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Asks for progress and receives the params of each notification, without the token. */
   progress?: (params: Params) => void;
+  /** Answers what the far side asks while it works on this request. */
+  asked?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
+  /** Hears the notifications that belong to this request, progress and cancellation excepted. */
+  heard?: (notification: RpcNotification) => void;
 }
 
 export interface Peer {
@@ -121,7 +133,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
       const error = { code: INVALID_REQUEST, message: `request id ${JSON.stringify(request.id)} is in use` };
       return trySend({ jsonrpc: '2.0', id: request.id, error });
     }
-    const incoming = new IncomingCall(request, trySend, origin);
+    const incoming = new IncomingCall(request, trySend, { origin, about: calls.about(origin) });
     theirs.set(request.id, incoming);
     answerTo(handlers, request, incoming).then(
       (result) => reply(request, incoming, { result: result === undefined ? {} : result }),
@@ -133,7 +145,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     const { method, params = {} } = notification;
     if (method === 'notifications/progress') calls.progress(params);
     else if (method === 'notifications/cancelled') cancel(theirs, params);
-    else handlers.notification?.(notification, origin);
+    else handlers.notification?.(notification, calls.about(origin));
   };
 
   const receive = (message: Message, origin: Id | undefined) => {

@@ -433,14 +433,35 @@ describe('their requests', () => {
 
   test('know on whose answer stream they came', () => {
     const origins: (Id | undefined)[] = [];
-    const { message } = open({
-      request: async (_, { origin }) => origins.push(origin),
-      notification: (_, origin) => origins.push(origin),
-    });
+    const { message } = open({ request: async (_, { origin }) => origins.push(origin) });
     message({ jsonrpc: '2.0', id: 1, method: 'm' }, 7);
     message({ jsonrpc: '2.0', id: 2, method: 'm' });
-    message({ jsonrpc: '2.0', method: 'n' }, 8);
-    expect(origins).toEqual([7, undefined, 8]);
+    expect(origins).toEqual([7, undefined]);
+  });
+
+  test('belong to the request of ours whose stream they came on, else to the only one that takes questions', () => {
+    const abouts: unknown[] = [];
+    const { peer, message, sent } = open({
+      request: async (_, { about }) => abouts.push(about),
+      notification: (_, about) => abouts.push(about),
+    });
+    const said = () => {
+      message({ jsonrpc: '2.0', id: abouts.length, method: 'm' });
+      message({ jsonrpc: '2.0', method: 'n' });
+      return abouts.splice(0);
+    };
+    void peer.request('list');
+    expect(said()).toEqual([undefined, undefined]);
+    const first = { asked: async () => 1 };
+    const second = { asked: async () => 2 };
+    void peer.request('call', {}, first);
+    expect(said()).toEqual([first, first]);
+    void peer.request('call', {}, second);
+    expect(said()).toEqual(['ambiguous', 'ambiguous']);
+    const ids = sent.filter((one) => 'method' in one).map((one) => ('id' in one ? one.id : undefined));
+    message({ jsonrpc: '2.0', method: 'n' }, ids[2] ?? 0);
+    message({ jsonrpc: '2.0', method: 'n' }, 99);
+    expect(abouts).toEqual([second, undefined]);
   });
 
   test('whose answer cannot be written get an error instead', async () => {
