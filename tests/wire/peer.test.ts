@@ -445,8 +445,9 @@ describe('their requests', () => {
       request: async (_, { about }) => abouts.push(about),
       notification: (_, about) => abouts.push(about),
     });
+    let id = 0;
     const said = () => {
-      message({ jsonrpc: '2.0', id: abouts.length, method: 'm' });
+      message({ jsonrpc: '2.0', id: id++, method: 'm' });
       message({ jsonrpc: '2.0', method: 'n' });
       return abouts.splice(0);
     };
