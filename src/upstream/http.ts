@@ -5,21 +5,15 @@ import { type Decoded, decode } from '../wire/framing.ts';
 import { type Id, isRecord, isRequest, isResponse, type Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { isUndelivered, undelivered } from '../wire/undelivered.ts';
+import type { Refusable } from './auto.ts';
 import { createHttpClient, discard, type HttpClient, readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
 import { createHttpSession, type HttpSession } from './http-session.ts';
 import { type Awaited, createStreams, type Streams } from './http-streams.ts';
 import { secretsOf } from './secrets.ts';
-import {
-  type LaunchOf,
-  MAX_QUEUED,
-  STOP,
-  type StopBounds,
-  type Transport,
-  type TransportOptions,
-} from './transport.ts';
+import { type LaunchOf, MAX_QUEUED, STOP, type StopBounds, type TransportOptions } from './transport.ts';
 
-export function openHttp(launch: LaunchOf<'http' | 'auto'>, options: TransportOptions): Transport {
+export function openHttp(launch: LaunchOf<'http' | 'auto'>, options: TransportOptions): Refusable {
   return new HttpTransport(launch, options);
 }
 
@@ -33,7 +27,7 @@ interface Flight extends Awaited {
 const INITIALIZED = 'notifications/initialized';
 const MAX_ERROR_BODY = 64 * 1024;
 
-class HttpTransport implements Transport {
+class HttpTransport implements Refusable {
   readonly #name: string;
   readonly #maxBytes: number;
   readonly #secrets: string[];
@@ -53,6 +47,7 @@ class HttpTransport implements Transport {
   /** Why this conversation cannot go on; what is under way may still come to its end. */
   #lost: Error | undefined;
   #closed: Promise<void> | undefined;
+  #refused: number | undefined;
 
   constructor(launch: LaunchOf<'http' | 'auto'>, { name, maxBytes }: TransportOptions) {
     this.#name = name;
@@ -71,6 +66,10 @@ class HttpTransport implements Transport {
       },
       refusal: (response) => this.#refusal(response),
     });
+  }
+
+  get refused(): number | undefined {
+    return this.#refused;
   }
 
   start(receiver: Receiver): void {
@@ -156,7 +155,10 @@ class HttpTransport implements Transport {
 
   async #accept(flight: Flight, response: IncomingMessage): Promise<void> {
     const { statusCode: status = 0, headers } = response;
-    if (status < 200 || status >= 300) throw await this.#refusal(response);
+    if (status < 200 || status >= 300) {
+      this.#refused = status;
+      throw await this.#refusal(response);
+    }
     if (flight.id === undefined) return discard(response);
     const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw this.#odd(response, 'a compressed body');

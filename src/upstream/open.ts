@@ -9,8 +9,8 @@ const TRANSPORTS = {
   stdio: async (launch, options) => (await import('./process.ts')).openProcess(launch, options),
   builtin: async (launch) => (await import('./builtin.ts')).openBuiltin(launch.builtin),
   http: async (launch, options) => (await import('./http.ts')).openHttp(launch, options),
-  auto: async (launch, options) => (await import('./http.ts')).openHttp(launch, options),
-  sse: unsupported,
+  auto: async (launch, options) => (await import('./auto.ts')).openAuto(launch, options),
+  sse: async (launch, options) => (await import('./sse.ts')).openSse(launch, options),
   ws: unsupported,
   module: async (launch, options) => (await import('./module.ts')).openModule(launch, options),
 } satisfies { [T in Launch['type']]: Opener<T> };

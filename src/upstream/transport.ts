@@ -22,6 +22,8 @@ export interface Transport extends Channel {
   close(bounds?: StopBounds): Promise<void>;
   /** Ends it at once and synchronously: for the way out of a dying process. */
   killNow?(): void;
+  /** Which of the two a URL without a type turned out to need. */
+  readonly found?: 'http' | 'sse';
 }
 
 export interface TransportOptions {
@@ -32,6 +34,8 @@ export interface TransportOptions {
   log: Log;
   /** Told of every line that a process writes to stderr. */
   stderr?: (line: string) => void;
+  /** What a URL without a type needed the last time. */
+  remembered?: 'http' | 'sse' | undefined;
 }
 
 /** The launch form of one type. */

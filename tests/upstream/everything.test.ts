@@ -19,9 +19,9 @@ async function freePort(): Promise<number> {
 }
 
 /** The server over HTTP; resolves when it listens. */
-async function startHttp(port: number): Promise<() => Promise<void>> {
+async function startHttp(port: number, transport = 'streamableHttp'): Promise<() => Promise<void>> {
   const env = { PATH: process.env.PATH, PORT: String(port) };
-  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [EVERYTHING, transport], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
   const stop = async () => {
@@ -30,7 +30,7 @@ async function startHttp(port: number): Promise<() => Promise<void>> {
     await once(child, 'exit');
   };
   cleanup(stop);
-  await until(() => said.includes(`listening on port ${port}`));
+  await until(() => new RegExp(`port ${port}`).test(said));
   return stop;
 }
 
@@ -69,6 +69,12 @@ describe('the official SDK server', () => {
     const port = await freePort();
     await startHttp(port);
     await check(httpSpec(`http://127.0.0.1:${port}/mcp`));
+  });
+
+  test.each(['sse', 'auto'] as const)('works over the old SSE transport, asked for as "%s"', async (type) => {
+    const port = await freePort();
+    await startHttp(port, 'sse');
+    await check(httpSpec(`http://127.0.0.1:${port}/sse`, { type }));
   });
 
   test('is found again after a restart without a failed call', async () => {
