@@ -108,5 +108,6 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     diagnostics: () => ({ stderr: [], noise: 0 }),
     close: async () => undefined,
     killNow: () => undefined,
+    dismiss: async () => undefined,
   };
 }

@@ -3,7 +3,8 @@ import type { Tool } from '../catalog/list.ts';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 import { renderTool } from '../render/typescript.ts';
 import { exampleArguments } from '../router/arguments.ts';
-import type { ArgumentFault, ToolResult } from '../router/router.ts';
+import type { ArgumentFault } from '../router/missing.ts';
+import type { ToolResult } from '../router/router.ts';
 
 /** Every failure is a result, so that the model can correct itself. */
 export function errorResult(error: unknown): ToolResult {

@@ -1,13 +1,16 @@
-/** What happens to every call: find → authorize → check → call → record. The only place that sends downstream work upstream. */
+/** What happens to every request: find → authorize → check → call → record. The only place that sends downstream work upstream. */
 import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
-import type { ListedTool, Tool } from '../catalog/list.ts';
+import type { Item, ListedTool, Tool } from '../catalog/list.ts';
 import { McpxError, RpcError } from '../errors.ts';
 import type { Outcome, Stats } from '../observe/stats.ts';
-import type { Access } from '../policy/access.ts';
-import { nearest } from '../render/text.ts';
-import type { Caller, Pool } from '../upstream/pool.ts';
+import type { Access, Kind } from '../policy/access.ts';
+import type { Connection } from '../upstream/connection.ts';
+import type { Pool } from '../upstream/pool.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import type { ArgumentChecker, Problem } from './arguments.ts';
+import type { ArgumentChecker } from './arguments.ts';
+import { createHeartbeat } from './heartbeat.ts';
+import { badArguments, unknownServer, unknownTool } from './missing.ts';
+import { towards, type WayBack } from './reverse.ts';
 
 /** The result of a tool as the upstream sent it; unknown fields survive. */
 export interface ToolResult extends Record<string, unknown> {
@@ -16,30 +19,36 @@ export interface ToolResult extends Record<string, unknown> {
   isError?: boolean;
 }
 
-export interface ToolCall {
-  server: string;
-  tool: string;
-  /** As the downstream sent them: an object, a JSON string of one, or nothing. */
-  arguments?: unknown;
-  caller: Caller;
+/** A downstream's request under way. */
+export interface Way extends WayBack {
   signal?: AbortSignal;
   progress?: (params: Params) => void;
   /** `_meta` of the downstream's request, without its progress token. */
   meta?: Params;
+}
+
+export interface ToolCall extends Way {
+  server: string;
+  tool: string;
+  /** As the downstream sent them: an object, a JSON string of one, or nothing. */
+  arguments?: unknown;
   /** `verbatim` leaves the arguments alone, for a front that must be indistinguishable from the upstream (default `checked`). */
   mode?: 'checked' | 'verbatim';
 }
 
-/** The facts behind a failed check, for whoever words the answer. */
-export interface ArgumentFault {
+/** Anything but a tool call that one server answers. */
+export interface Forward extends Way {
   server: string;
-  tool: Tool;
-  problems: Problem[];
+  /** What is authorized: a prompt by its name, a resource by its own URI. */
+  kind: Exclude<Kind, 'tool'>;
+  name: string;
+  method: string;
+  params: Params;
 }
 
 /** The view that a downstream has of a profile. */
 export interface Router {
-  /** Servers in config order, each with the tools that may be seen. */
+  /** Servers in config order, each with what may be seen of it. */
   servers(): ServerView[];
   /** Grows whenever what `servers` answers may have changed. */
   revision(): number;
@@ -50,12 +59,17 @@ export interface Router {
   /** Servers that have a tool of this name. */
   owners(tool: string): string[];
   call(call: ToolCall): Promise<ToolResult>;
+  /** Throws not_found for what is denied, exactly as for what is missing. */
+  forward(request: Forward): Promise<unknown>;
 }
 
 export interface ServerView {
   name: string;
   entry: ServerEntry;
   tools: Tool[];
+  resources: Item[];
+  templates: Item[];
+  prompts: Item[];
 }
 
 export interface RouterDeps {
@@ -71,78 +85,118 @@ export function createRouter(deps: RouterDeps): Router {
 
   const servers = (): ServerView[] => catalog.servers().map((entry) => view(entry, access));
 
-  async function server(name: string): Promise<ServerView> {
+  async function known(name: string): Promise<ServerEntry> {
     const entry = catalog.server(name);
     if (entry === undefined) throw unknownServer(name, catalog.servers());
-    await catalog.ensure(name);
-    return view(entry, access);
+    if (entry.listing.kind !== 'listed') await catalog.ensure(name);
+    return entry;
   }
 
-  async function find(serverName: string, toolName: string): Promise<ListedTool> {
-    await server(serverName);
-    const allowed = access.allows({ server: serverName, kind: 'tool', name: toolName });
-    const known = allowed ? catalog.find(serverName, toolName) : undefined;
-    if (known !== undefined) return known;
+  async function find(server: string, tool: string): Promise<ListedTool> {
+    const entry = await known(server);
+    const look = () => (access.allows({ server, kind: 'tool', name: tool }) ? catalog.find(server, tool) : undefined);
+    const found = look();
+    if (found !== undefined) return found;
     // What is on the disk may be older than the tool.
-    await catalog.verify(serverName);
-    const listed = allowed ? catalog.find(serverName, toolName) : undefined;
+    await catalog.verify(server);
+    const listed = look();
     if (listed !== undefined) return listed;
-    const { entry, tools } = await server(serverName);
+    const { tools } = view(entry, access);
     if (entry.listing.kind === 'failed' && tools.length === 0) throw entry.listing.error;
-    throw unknownTool(serverName, toolName, tools);
+    throw unknownTool(server, tool, tools);
   }
 
-  const check = async (request: ToolCall, tool: Tool) =>
-    request.mode === 'verbatim'
-      ? { ok: true as const, args: request.arguments }
-      : checker.check(tool, request.arguments);
+  function connectionTo(server: string, way: Way): Connection {
+    const connection = pool.get(server, way.caller);
+    if (connection === undefined) throw unknownServer(server, catalog.servers());
+    return connection;
+  }
+
+  const check = async (call: ToolCall, tool: Tool) =>
+    call.mode === 'verbatim' ? { ok: true as const, args: call.arguments } : checker.check(tool, call.arguments);
 
   async function call(request: ToolCall): Promise<ToolResult> {
-    const { tool, upstreamName } = await find(request.server, request.tool);
-    const started = performance.now();
-    const record = (outcome: Outcome) =>
-      stats.record({ server: request.server, tool: tool.name, ms: performance.now() - started, outcome });
-
+    const { server, meta } = request;
+    const { tool, upstreamName } = await find(server, request.tool);
+    const record = recorder(stats, server, tool.name);
     const checked = await check(request, tool);
     if (!checked.ok) {
       record('refused');
-      throw badArguments({ server: request.server, tool, problems: checked.problems });
+      throw badArguments({ server, tool, problems: checked.problems });
     }
-    const connection = pool.get(request.server, request.caller);
-    if (connection === undefined) throw unknownServer(request.server, catalog.servers());
+    const connection = connectionTo(server, request);
     try {
-      const params = { name: upstreamName, arguments: checked.args, ...(request.meta && { _meta: request.meta }) };
-      const result = readResult(request, await connection.request('tools/call', params, passOn(request)));
+      const params = { name: upstreamName, arguments: checked.args, ...(meta && { _meta: meta }) };
+      const result = readResult(request, await send(connection, 'tools/call', params, request));
       record(result.isError === true ? 'tool_error' : 'ok');
       return result;
     } catch (error) {
       record('failed');
-      throw error instanceof RpcError ? error : describe(error, request);
+      throw describe(error, server, request.tool);
+    }
+  }
+
+  async function forward(request: Forward): Promise<unknown> {
+    const { server, kind, name, method, params, meta } = request;
+    await known(server);
+    if (!access.allows({ server, kind, name })) throw unknownThing(kind, name);
+    const record = recorder(stats, server, method);
+    try {
+      const whole = meta === undefined ? params : { ...params, _meta: meta };
+      const result = await send(connectionTo(server, request), method, whole, request);
+      record('ok');
+      return result;
+    } catch (error) {
+      record('failed');
+      throw describe(error, server, name);
     }
   }
 
   return {
     servers,
     revision: () => catalog.revision,
-    server,
-    tool: async (serverName, toolName) => (await find(serverName, toolName)).tool,
-    owners: (toolName) =>
+    server: async (name) => view(await known(name), access),
+    tool: async (server, tool) => (await find(server, tool)).tool,
+    owners: (tool) =>
       servers()
-        .filter(({ tools }) => tools.some((tool) => tool.name === toolName))
+        .filter(({ tools }) => tools.some(({ name }) => name === tool))
         .map(({ name }) => name),
     call,
+    forward,
   };
 }
 
-function view(entry: ServerEntry, access: Access): ServerView {
-  const visible = entry.offer.tools.filter(({ tool }) =>
-    access.allows({ server: entry.name, kind: 'tool', name: tool.name }),
-  );
-  return { name: entry.name, entry, tools: visible.map(({ tool }) => tool) };
+/** Sends one request with everything that ties it to its client: cancellation, progress, questions. */
+async function send(connection: Connection, method: string, params: Params, way: Way): Promise<unknown> {
+  const heartbeat = way.progress && createHeartbeat(way.progress);
+  try {
+    return await connection.request(method, params, {
+      ...towards(connection.name, way),
+      ...(way.signal && { signal: way.signal }),
+      ...(heartbeat && { progress: heartbeat.progress }),
+    });
+  } finally {
+    heartbeat?.stop();
+  }
 }
 
-function passOn({ signal, progress }: ToolCall) {
-  return { ...(signal && { signal }), ...(progress && { progress }) };
+function recorder(stats: Pick<Stats, 'record'>, server: string, tool: string): (outcome: Outcome) => void {
+  const started = performance.now();
+  return (outcome) => stats.record({ server, tool, ms: performance.now() - started, outcome });
+}
+
+function view(entry: ServerEntry, access: Access): ServerView {
+  const { name: server, offer } = entry;
+  const seen = (items: Item[], kind: Kind, key: string) =>
+    items.filter((item) => access.allows({ server, kind, name: String(item[key]) }));
+  return {
+    name: server,
+    entry,
+    tools: offer.tools.map(({ tool }) => tool).filter(({ name }) => access.allows({ server, kind: 'tool', name })),
+    resources: seen(offer.resources, 'resource', 'uri'),
+    templates: seen(offer.templates, 'resource', 'uriTemplate'),
+    prompts: seen(offer.prompts, 'prompt', 'name'),
+  };
 }
 
 function readResult(request: ToolCall, result: unknown): ToolResult {
@@ -150,49 +204,13 @@ function readResult(request: ToolCall, result: unknown): ToolResult {
   throw new McpxError('protocol', `"${request.server}.${request.tool}" answered with something that is no result`);
 }
 
-/** Our own failures name the tool; an upstream's own words are left alone. */
-function describe(error: unknown, { server, tool }: ToolCall): unknown {
+/** Our own failures name what was asked for; an upstream's own words are left alone. */
+function describe(error: unknown, server: string, name: string): unknown {
+  if (error instanceof RpcError) return error;
   if (!(error instanceof McpxError) || error.message.includes(`"${server}"`)) return error;
-  return new McpxError(error.code, `"${server}.${tool}": ${error.message}`, { hint: error.hint, cause: error });
+  return new McpxError(error.code, `"${server}.${name}": ${error.message}`, { hint: error.hint, cause: error });
 }
 
-const NO_SERVERS = 'no server is configured yet: add one to the file that `mcpx config path` names';
-
-function unknownServer(name: string, entries: ServerEntry[]): McpxError {
-  const names = entries.map((entry) => entry.name);
-  const close = nearest(name, names);
-  return new McpxError('not_found', `no server is called "${name}"${didYouMean(close)}`, {
-    hint: names.length === 0 ? NO_SERVERS : `the servers are: ${some(names)}`,
-    data: { nearest: close },
-  });
-}
-
-function unknownTool(server: string, name: string, tools: Tool[]): McpxError {
-  const names = tools.map((tool) => tool.name);
-  const close = nearest(name, names);
-  return new McpxError('not_found', `server "${server}" has no tool "${name}"${didYouMean(close)}`, {
-    hint: names.length === 0 ? `"${server}" offers no tools` : `its tools are: ${some(names)}`,
-    data: { nearest: close },
-  });
-}
-
-/** Names in an error, sorted; a long list is cut and counted. */
-const MAX_NAMES = 40;
-
-function some(names: string[]): string {
-  const shown = [...names].sort().slice(0, MAX_NAMES).join(', ');
-  return names.length <= MAX_NAMES ? shown : `${shown} and ${names.length - MAX_NAMES} more`;
-}
-
-function didYouMean(names: string[]): string {
-  return names.length === 0 ? '' : `; did you mean ${names.map((name) => `"${name}"`).join(' or ')}?`;
-}
-
-function badArguments(fault: ArgumentFault): McpxError {
-  const lines = fault.problems.map(({ path, message }) => `  ${path === '' ? 'arguments' : path}: ${message}`);
-  return new McpxError(
-    'arguments',
-    [`the arguments do not fit "${fault.server}.${fault.tool.name}"`, ...lines].join('\n'),
-    { data: fault },
-  );
+function unknownThing(kind: string, name: string): McpxError {
+  return new McpxError('not_found', `there is no ${kind} "${name}"`);
 }

@@ -1,0 +1,58 @@
+/** Upstream → downstream: what a server asks while it works on a call goes to the client that made the call, and back. */
+import { RpcError } from '../errors.ts';
+import type { Caller } from '../upstream/pool.ts';
+import { isRecord, METHOD_NOT_FOUND, type Params, type RpcNotification, type RpcRequest } from '../wire/message.ts';
+import type { Incoming, RequestOptions } from '../wire/peer.ts';
+
+/** The way back to the client that made a call. */
+export interface WayBack {
+  caller: Caller;
+  notify?: (method: string, params?: Params) => void;
+  ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
+}
+
+/** What a server may ask, and the capability that a client declares when it can answer. */
+const QUESTIONS = new Map([
+  ['roots/list', 'roots'],
+  ['sampling/createMessage', 'sampling'],
+  ['elicitation/create', 'elicitation'],
+]);
+
+/** ms for an answer; people are asked, so that it is long. */
+const PATIENCE = 10 * 60_000;
+
+/** The options of an upstream request that let its questions and messages reach the client. */
+export function towards(server: string, way: WayBack): Pick<RequestOptions, 'asked' | 'heard'> {
+  return {
+    asked: (request, incoming) => pass(server, request, incoming, way),
+    heard: ({ method, params }: RpcNotification) => way.notify?.(method, withServer(server, params)),
+  };
+}
+
+async function pass(
+  server: string,
+  request: RpcRequest,
+  incoming: Incoming,
+  { caller, ask }: WayBack,
+): Promise<unknown> {
+  const { method, params = {} } = request;
+  const capability = QUESTIONS.get(method);
+  if (capability === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+  if (ask === undefined || caller.capabilities[capability] === undefined) {
+    throw new RpcError(METHOD_NOT_FOUND, `the client that made this call cannot answer ${method}`);
+  }
+  const { signal, progress } = incoming;
+  return ask(method, withServer(server, params), { signal, timeout: PATIENCE, ...(progress && { progress }) });
+}
+
+/** Says which server speaks; everything else stays. */
+export function withServer(server: string, params: Params = {}): Params {
+  const meta = isRecord(params._meta) ? params._meta : {};
+  return { ...params, _meta: { ...meta, 'dev.mcpx/server': server } };
+}
+
+/** The answer to a question that no call, or more than one, can be the reason of. */
+export function unattributed(server: string, method: string, calls: 'none' | 'several'): RpcError {
+  const why = calls === 'none' ? 'no call is under way' : 'several calls are under way and none is named';
+  return new RpcError(METHOD_NOT_FOUND, `mcpx cannot tell which client "${server}" means with ${method}: ${why}`);
+}
