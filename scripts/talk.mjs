@@ -74,6 +74,55 @@ export function converse(command, args, messages, { cwd, env, timeout = 60_000 }
   });
 }
 
+/**
+ * Starts a process and talks to it for longer: `request` resolves with the whole answer, in whatever order answers come.
+ * A process that ends, or does not within `timeout` ms of its start, fails what is still asked.
+ */
+export function openSession(command, args, { cwd, env, stdio = ['pipe', 'pipe', 'pipe'], timeout = 60_000 }) {
+  const child = spawn(command, args, { cwd, env, stdio });
+  const waiting = new Map();
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeout);
+  let stderr = '';
+  let rest = '';
+  let nextId = 1;
+
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    for (const line of lines.filter(isAnswer)) {
+      const answer = JSON.parse(line);
+      waiting.get(answer.id)?.resolve(answer);
+      waiting.delete(answer.id);
+    }
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin.on('error', () => {});
+  const ended = new Promise((resolve) => {
+    const end = (why) => {
+      clearTimeout(timer);
+      for (const { reject } of waiting.values()) reject(new BuildError(`"${command}" ${why}: ${stderr}`));
+      resolve();
+    };
+    child.once('error', (cause) => end(`could not be started (${cause.message})`));
+    child.once('close', (code, signal) => end(`ended with ${signal ?? code}`));
+  });
+  return {
+    child,
+    stderr: () => stderr,
+    request(method, params = {}) {
+      const id = nextId++;
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+      return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+    },
+    close() {
+      child.stdin.end();
+      return ended;
+    },
+  };
+}
+
 /** A line that is a JSON-RPC response, as opposed to a notification or noise. */
 function isAnswer(line) {
   try {

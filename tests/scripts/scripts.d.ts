@@ -109,3 +109,17 @@ declare module '*/scripts/bench-start.mjs' {
   export function median(values: number[]): number;
   export function table(rows: Row[], bars: Record<string, number>): string;
 }
+declare module '*/scripts/bench-memory.mjs' {
+  interface Row {
+    name: string;
+    values: number[];
+    first: number;
+    growth: number;
+    over: boolean;
+  }
+  export function rowsOf(
+    moments: Record<string, number>[],
+    bars: Record<string, { first?: number; growth: number }>,
+  ): Row[];
+  export function table(title: string, rows: Row[]): string;
+}
