@@ -1,6 +1,5 @@
 /** The table of transports: one row per type of server. Each is loaded when it is first needed. */
 import type { Launch } from '../config/env.ts';
-import { McpxError } from '../errors.ts';
 import type { LaunchOf, Transport, TransportOptions } from './transport.ts';
 
 type Opener<T extends Launch['type']> = (launch: LaunchOf<T>, options: TransportOptions) => Promise<Transport>;
@@ -11,21 +10,11 @@ const TRANSPORTS = {
   http: async (launch, options) => (await import('./http.ts')).openHttp(launch, options),
   auto: async (launch, options) => (await import('./auto.ts')).openAuto(launch, options),
   sse: async (launch, options) => (await import('./sse.ts')).openSse(launch, options),
-  ws: unsupported,
+  ws: async (launch, options) => (await import('./ws.ts')).openWs(launch, options),
   module: async (launch, options) => (await import('./module.ts')).openModule(launch, options),
 } satisfies { [T in Launch['type']]: Opener<T> };
 
 export function openTransport(launch: Launch, options: TransportOptions): Promise<Transport> {
   const open = TRANSPORTS[launch.type] as Opener<typeof launch.type>;
   return open(launch as never, options);
-}
-
-async function unsupported(launch: Launch, { name }: TransportOptions): Promise<never> {
-  throw new McpxError(
-    'config',
-    `server "${name}" has type "${launch.type}", which this version of mcpx cannot connect to yet`,
-    {
-      hint: 'use a server of type "stdio" or "http"',
-    },
-  );
 }

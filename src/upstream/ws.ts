@@ -1,0 +1,191 @@
+/** An upstream over WebSocket: one message per text frame, subprotocol `mcp`, pings while nothing comes. */
+import type { IncomingMessage } from 'node:http';
+import WebSocket from 'ws';
+import { McpxError } from '../errors.ts';
+import { decode } from '../wire/framing.ts';
+import type { Message } from '../wire/message.ts';
+import type { Receiver } from '../wire/peer.ts';
+import { undelivered } from '../wire/undelivered.ts';
+import { readText } from './http-client.ts';
+import { networkError, refusalError } from './http-failure.ts';
+import { redact, secretsOf } from './secrets.ts';
+import { type LaunchOf, MAX_QUEUED, STOP, type Transport, type TransportOptions } from './transport.ts';
+
+/** Pings are this far apart, in ms; a far side that leaves one unanswered until the next is gone. */
+const PING = 15_000;
+const MAX_ERROR_BODY = 64 * 1024;
+
+/** What an upstream means by closing: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and the codes in common use. */
+const CLOSE_CODES: ReadonlyMap<number, string> = new Map([
+  [1000, 'closed the connection'],
+  [1001, 'is going away'],
+  [1002, 'says that the WebSocket protocol was broken'],
+  [1003, 'does not accept this kind of data'],
+  [1006, 'broke off the connection'],
+  [1007, 'says that a message was no text'],
+  [1008, 'refuses by its policy'],
+  [1009, 'says that a message was too large'],
+  [1011, 'failed'],
+  [1012, 'is restarting'],
+  [1013, 'asks to be tried again later'],
+]);
+/** Close codes that stand for HTTP 401 and 403. */
+const AUTH_CODES = [3000, 3003, 4001, 4003, 4401, 4403];
+
+export interface WsOptions extends TransportOptions {
+  /** ms between pings. */
+  ping?: number;
+}
+
+export function openWs(launch: LaunchOf<'ws'>, options: WsOptions): Transport {
+  return new WsTransport(launch, options);
+}
+
+class WsTransport implements Transport {
+  readonly #options: WsOptions;
+  readonly #secrets: string[];
+  readonly #launch: LaunchOf<'ws'>;
+  readonly #address: string;
+  #socket: WebSocket;
+  #receiver: Receiver | undefined;
+  /** Sent before the connection was there. */
+  #early: string[] = [];
+  #failure: Error | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #over = false;
+  readonly #ended: Promise<void>;
+  #resolveEnded: () => void = () => undefined;
+
+  constructor(launch: LaunchOf<'ws'>, options: WsOptions) {
+    this.#options = options;
+    this.#secrets = secretsOf(launch);
+    this.#launch = launch;
+    const { protocol, host, pathname } = new URL(launch.url);
+    this.#address = `${protocol}//${host}${pathname}`;
+    this.#ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    this.#socket = this.#connect('mcp');
+  }
+
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+  }
+
+  send(message: Message): void {
+    const { name, maxBytes } = this.#options;
+    const socket = this.#socket;
+    if (this.#over || socket.readyState > WebSocket.OPEN) {
+      throw undelivered(`the connection to server "${name}" is closed`);
+    }
+    if (socket.bufferedAmount >= MAX_QUEUED) {
+      throw new McpxError('overloaded', `server "${name}" does not read: ${socket.bufferedAmount} bytes wait already`);
+    }
+    const text = JSON.stringify(message);
+    if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes) {
+      throw new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`);
+    }
+    if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    else this.#early.push(text);
+  }
+
+  async close(bounds = STOP): Promise<void> {
+    this.#finish();
+    // Before the connection is there, this only cancels it.
+    this.#socket.close(1000);
+    const timer = setTimeout(() => this.#socket.terminate(), bounds.eof);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  #connect(...protocols: string[]): WebSocket {
+    const { url, headers } = this.#launch;
+    const { maxBytes, name } = this.#options;
+    try {
+      const socket = new WebSocket(url, protocols, { headers, maxPayload: maxBytes, perMessageDeflate: false });
+      this.#watch(socket);
+      return socket;
+    } catch (error) {
+      throw networkError(name, this.#address, error as Error);
+    }
+  }
+
+  #watch(socket: WebSocket): void {
+    socket.once('open', () => {
+      for (const text of this.#early.splice(0)) socket.send(text);
+      this.#beat();
+    });
+    socket.on('message', (data, isBinary) => {
+      if (isBinary) return this.#receiver?.invalid('a binary frame');
+      for (const { message, invalid } of decode(String(data))) {
+        if (message) this.#receiver?.message(message);
+        else this.#receiver?.invalid(invalid.reason);
+      }
+    });
+    socket.once('unexpected-response', (_request, response: IncomingMessage) => void this.#refused(response));
+    socket.on('error', (error) => this.#failed(error));
+    socket.once('close', (code, reason) => {
+      if (socket !== this.#socket) return;
+      this.#finish(this.#failure ?? this.#closing(code, reason.toString('utf8')));
+      this.#resolveEnded();
+    });
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    const { maxBytes, name } = this.#options;
+    // Not every server knows subprotocols; one that was asked for must be answered, so it is asked again without.
+    if (error.message === 'Server sent no subprotocol' && !this.#over) {
+      this.#socket = this.#connect();
+      return;
+    }
+    const tooLarge = error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+    this.#failure ??= tooLarge
+      ? new McpxError('protocol', `server "${name}" sent a message over the limit of ${maxBytes} bytes`)
+      : networkError(name, this.#address, error);
+  }
+
+  #beat(): void {
+    let answered = true;
+    this.#socket.on('pong', () => {
+      answered = true;
+    });
+    this.#heartbeat = setInterval(() => {
+      if (!answered) {
+        this.#failure ??= new McpxError('unreachable', `server "${this.#options.name}" no longer answers pings`);
+        return this.#socket.terminate();
+      }
+      answered = false;
+      return this.#socket.ping();
+    }, this.#options.ping ?? PING);
+    this.#heartbeat.unref();
+  }
+
+  /** The upgrade was answered like any HTTP request. */
+  async #refused(response: IncomingMessage): Promise<void> {
+    const { name } = this.#options;
+    const body = await readText(response, MAX_ERROR_BODY, name).catch(() => '');
+    this.#failure = refusalError({
+      name,
+      status: response.statusCode ?? 0,
+      body,
+      retryAfter: response.headers['retry-after'],
+      inSession: false,
+      secrets: this.#secrets,
+    });
+    this.#socket.terminate();
+  }
+
+  #closing(code: number, reason: string): McpxError {
+    const what = CLOSE_CODES.get(code) ?? 'closed the connection';
+    const said = reason === '' ? '' : `: ${redact(reason, this.#secrets)}`;
+    const message = `server "${this.#options.name}" ${what} (WebSocket code ${code})${said}`;
+    return new McpxError(AUTH_CODES.includes(code) ? 'auth' : 'unreachable', message);
+  }
+
+  #finish(reason?: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearInterval(this.#heartbeat);
+    this.#receiver?.closed(reason);
+  }
+}
