@@ -9,13 +9,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pinnedNode } from './node.mjs';
-import { BuildError, executableName, hostTarget, isMain, runMain } from './project.mjs';
+import { at, BuildError, executableName, hostTarget, isMain, runMain } from './project.mjs';
 import { makeReady } from './ready.mjs';
 import { say } from './say.mjs';
-import { converse, emptyHome, INITIALIZE } from './talk.mjs';
+import { converse, emptyHome, INITIALIZE, LIST_TOOLS } from './talk.mjs';
 
 /** The most that each may take, in times of the empty executable. */
 const BARS = { 'mcpx --version': 1.3, 'spawn to initialize': 2.5 };
+
+const ONE = 'tools/list, 1 server';
+const FIFTY = 'tools/list, 50 servers';
+
+/** The most that one case may take in times of another. With stored catalogs the number of servers must not matter. */
+const COMPARED = [
+  { name: FIFTY, base: ONE, times: 1.5 },
+  { name: FIFTY, base: 'mcpx --version', times: 2.5 },
+];
 
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
@@ -58,6 +67,27 @@ async function timeToInitialize(command, options) {
   throw new BuildError(`no answer to initialize: ${stderr}`);
 }
 
+/** A home in which so many servers are configured and have been listed before. */
+async function warmHome(executable, count) {
+  const server = (name) => ({
+    command: process.execPath,
+    args: [at('tests', 'fixtures', 'servers', 'tiny.mjs'), `name=${name}`],
+  });
+  const names = Array.from({ length: count }, (_, index) => `s${index}`);
+  const mcpServers = Object.fromEntries(names.map((name) => [name, server(name)]));
+  const home = emptyHome({ mcpServers, connect: { firstListWait: '60s' } });
+  await timeToTools(executable, { cwd: home.folder, env: home.env });
+  return home;
+}
+
+/** Milliseconds from spawn to the list of tools. */
+async function timeToTools(command, options) {
+  const { answers, lastAnswer, stderr } = await converse(command, ['serve'], [INITIALIZE, LIST_TOOLS], options);
+  const listed = answers.map((line) => JSON.parse(line)).find(({ id }) => id === LIST_TOOLS.id);
+  if (listed?.result !== undefined) return lastAnswer;
+  throw new BuildError(`no answer to tools/list: ${stderr}`);
+}
+
 /** CPU time of all ended children in ticks of 10 ms, where the system tells (Linux). */
 function childTicks() {
   if (!existsSync('/proc/self/stat')) return Number.NaN;
@@ -98,38 +128,54 @@ export function table([floor, ...rest], bars) {
       number(row.cpu),
       ratio(row.wall, floor.wall),
       ratio(row.cpu, floor.cpu),
-      `${bars[row.name].toFixed(1)} x`,
-      isOver(row, floor, bars) ? 'over' : 'ok',
+      ...(row.name in bars ? [`${bars[row.name].toFixed(1)} x`, isOver(row, floor, bars) ? 'over' : 'ok'] : ['', '']),
     ]),
   ];
-  const line = ([name, ...cells]) => `${name.padEnd(20)}${cells.map((cell) => cell.padStart(9)).join('')}`.trimEnd();
+  const line = ([name, ...cells]) => `${name.padEnd(24)}${cells.map((cell) => cell.padStart(9)).join('')}`.trimEnd();
   return rows.map(line).join('\n');
 }
 
-const isOver = (row, floor, bars) => row.wall > bars[row.name] * floor.wall;
+const isOver = (row, floor, bars) => row.wall > (bars[row.name] ?? Number.POSITIVE_INFINITY) * floor.wall;
+
+/** The comparisons of cases with each other: one line each, and whether it is over its bar. */
+export function comparisons(rows, compared) {
+  const wall = (wanted) => rows.find(({ name }) => name === wanted).wall;
+  return compared.map(({ name, base, times }) => {
+    const ratio = wall(name) / wall(base);
+    const over = ratio > times;
+    const cells = [`${ratio.toFixed(2)} x`, `${times.toFixed(1)} x`, over ? 'over' : 'ok'];
+    return { over, text: `${`${name} / ${base}`.padEnd(51)}${cells.map((cell) => cell.padStart(9)).join('')}` };
+  });
+}
 
 async function main(args) {
   const { values } = parseArgs({ args, options: { runs: { type: 'string', default: '40' } } });
   const [executable, script] = await makeReady();
   if (script !== undefined) throw new BuildError('there is no executable to measure on this machine');
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-bench-'));
-  const home = emptyHome();
-  const options = { cwd: home.folder, env: home.env };
+  const homes = [emptyHome()];
+  const optionsOf = ({ folder, env }) => ({ cwd: folder, env });
   try {
     const empty = await emptyExecutable(folder);
+    homes.push(await warmHome(executable, 1), await warmHome(executable, 50));
+    const [options, one, fifty] = homes.map(optionsOf);
     say('measure', `${values.runs} runs of each`);
     const rows = await measure(
       [
         ['empty executable', () => timeToExit(empty, [], options)],
         ['mcpx --version', () => timeToExit(executable, ['--version'], options)],
         ['spawn to initialize', () => timeToInitialize(executable, options)],
+        [ONE, () => timeToTools(executable, one)],
+        [FIFTY, () => timeToTools(executable, fifty)],
       ],
       Number(values.runs),
     );
-    process.stdout.write(`${table(rows, BARS)}\n`);
-    return rows.slice(1).some((row) => isOver(row, rows[0], BARS)) ? 1 : 0;
+    const compared = comparisons(rows, COMPARED);
+    process.stdout.write(`${[table(rows, BARS), '', ...compared.map(({ text }) => text)].join('\n')}\n`);
+    const over = rows.slice(1).some((row) => isOver(row, rows[0], BARS)) || compared.some((one) => one.over);
+    return over ? 1 : 0;
   } finally {
-    home.remove();
+    for (const home of homes) home.remove();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -14,12 +14,12 @@ export const INITIALIZE = {
 export const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' };
 export const LIST_TOOLS = { jsonrpc: '2.0', id: 2, method: 'tools/list' };
 
-/** A throw-away home with an empty config: `{folder, env, remove}`. The environment has nothing from this process. */
-export function emptyHome() {
+/** A throw-away home with a config, without servers unless told: `{folder, env, remove}`. The environment has nothing from this process. */
+export function emptyHome(config = { mcpServers: {} }) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-build-'));
   const home = join(folder, 'home');
   mkdirSync(home);
-  writeFileSync(join(home, 'config.json'), '{"mcpServers":{}}\n', { mode: 0o600 });
+  writeFileSync(join(home, 'config.json'), `${JSON.stringify(config)}\n`, { mode: 0o600 });
   const env = { HOME: folder, USERPROFILE: folder, MCPX_HOME: home, NO_COLOR: '1' };
   // Windows cannot open sockets or find its own libraries without this one.
   if (process.env.SystemRoot !== undefined) env.SystemRoot = process.env.SystemRoot;
@@ -28,13 +28,13 @@ export function emptyHome() {
 
 /**
  * Starts a process, sends the messages one after the other, each after the answer to the one before, then closes stdin.
- * Resolves when the process has ended, with the answers in order and the milliseconds from spawn to the first of them.
+ * Resolves when the process has ended, with the answers in order and the milliseconds from spawn to the first and to the last of them.
  */
 export function converse(command, args, messages, { cwd, env, timeout = 60_000 }) {
   return new Promise((resolve, reject) => {
     const start = process.hrtime.bigint();
     const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
-    const said = { answers: [], stdout: '', stderr: '', firstAnswer: undefined };
+    const said = { answers: [], stdout: '', stderr: '', firstAnswer: undefined, lastAnswer: undefined };
     const rest = [...messages];
     const timer = setTimeout(() => child.kill('SIGKILL'), timeout);
 
@@ -50,7 +50,8 @@ export function converse(command, args, messages, { cwd, env, timeout = 60_000 }
       said.stdout += chunk;
       const lines = said.stdout.split('\n');
       for (const line of lines.slice(said.answers.length, -1)) {
-        said.firstAnswer ??= Number(process.hrtime.bigint() - start) / 1e6;
+        said.lastAnswer = Number(process.hrtime.bigint() - start) / 1e6;
+        said.firstAnswer ??= said.lastAnswer;
         said.answers.push(line);
         if (isAnswer(line)) sendNext();
       }

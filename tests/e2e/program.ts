@@ -115,6 +115,68 @@ export function answers(stdout: string): any[] {
 export const rpc = (id: number | string, method: string, params: unknown = {}) =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 
+/** What a tool said through `exec`, and how long it took in ms. */
+export interface Said {
+  text: string;
+  isError: boolean;
+  ms: number;
+}
+
+export interface Session extends Running {
+  pid: number;
+  /** Resolves with the whole answer, in whatever order answers come; fails when mcpx ends before. */
+  request(method: string, params?: unknown): Promise<any>;
+  exec(server: string, tool: string, args?: unknown): Promise<Said>;
+}
+
+/** Starts mcpx and talks to it over stdio; `initialize` is left to the caller. */
+export function converse(args: string[], place: Pick<Place, 'cwd' | 'env'>, command?: string[]): Session {
+  const running = start(args, place, command);
+  const waiting = new Map<number, (answer: any) => void>();
+  let nextId = 0;
+  let rest = '';
+  running.child.stdout?.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const answer of lines.map((line) => JSON.parse(line))) {
+      if (answer.method === undefined) waiting.get(answer.id)?.(answer);
+    }
+  });
+  const request: Session['request'] = (method, params) => {
+    const id = nextId++;
+    running.child.stdin?.write(rpc(id, method, params));
+    return new Promise((done, failed) => {
+      waiting.set(id, done);
+      void running.finished.then(({ code, stderr }) =>
+        failed(new Error(`ended with ${code} before ${method}: ${stderr}`)),
+      );
+    });
+  };
+  return {
+    ...running,
+    pid: running.child.pid ?? 0,
+    request,
+    async exec(server, tool, values = {}) {
+      const started = performance.now();
+      const params = { name: 'exec', arguments: { server_name: server, tool_name: tool, arguments: values } };
+      const { result, error } = await request('tools/call', params);
+      const text = error?.message ?? result.content.map((part: { text?: string }) => part.text ?? '').join('\n');
+      return { text, isError: error !== undefined || result.isError === true, ms: performance.now() - started };
+    },
+  };
+}
+
+/** A session on this config that has been greeted and has listed its tools. */
+export async function openSession(place: Place, config: unknown, command?: string[]): Promise<Session> {
+  const session = converse(['serve', place.file('mcp.json', config)], place, command);
+  await session.request('initialize', INITIALIZE);
+  await session.request('tools/list');
+  return session;
+}
+
+/** The path of a server in tests/fixtures/servers, to be started with this node. */
+export const fixture = (name: string) => join(ROOT, 'tests', 'fixtures', 'servers', name);
+
 export const INITIALIZE = {
   protocolVersion: '2025-11-25',
   capabilities: {},

@@ -1,6 +1,6 @@
 /** What the commands of the checkout make of their arguments, and what they say of the outcome. */
 import { describe, expect, it } from 'vitest';
-import { median, table } from '../../scripts/bench-start.mjs';
+import { comparisons, median, table } from '../../scripts/bench-start.mjs';
 import { chosenTargets } from '../../scripts/build.mjs';
 import { npmCommand } from '../../scripts/npm.mjs';
 import { executableName, expectedVersionLine, hostTarget } from '../../scripts/project.mjs';
@@ -138,5 +138,27 @@ describe('npm run bench:start', () => {
     const [, , a, b] = table(rows, { a: 1.3, b: 2.5 }).split('\n');
     expect(a?.split(/\s{2,}/)).toEqual(['a', '33.0', '30.0', '1.10 x', '1.50 x', '1.3 x', 'ok']);
     expect(b?.split(/\s{2,}/)).toEqual(['b', '90.0', '-', '3.00 x', '-', '2.5 x', 'over']);
+  });
+
+  it('compares cases with each other, and leaves those without a bar alone', () => {
+    const rows = [
+      { name: 'empty', wall: 30, cpu: 20 },
+      { name: 'one', wall: 60, cpu: 50 },
+      { name: 'fifty', wall: 72, cpu: 60 },
+    ];
+    expect(
+      table(rows, {})
+        .split('\n')
+        .at(-1)
+        ?.split(/\s{2,}/),
+    ).toEqual(['fifty', '72.0', '60.0', '2.40 x', '3.00 x']);
+    const compared = comparisons(rows, [
+      { name: 'fifty', base: 'one', times: 1.3 },
+      { name: 'fifty', base: 'empty', times: 2 },
+    ]);
+    expect(compared.map(({ over, text }) => [over, ...text.split(/\s{2,}/)])).toEqual([
+      [false, 'fifty / one', '1.20 x', '1.3 x', 'ok'],
+      [true, 'fifty / empty', '2.40 x', '2.0 x', 'over'],
+    ]);
   });
 });

@@ -106,6 +106,10 @@ declare module '*/scripts/bench-start.mjs' {
     wall: number;
     cpu: number;
   }
+  export function comparisons(
+    rows: Row[],
+    compared: { name: string; base: string; times: number }[],
+  ): { over: boolean; text: string }[];
   export function median(values: number[]): number;
   export function table(rows: Row[], bars: Record<string, number>): string;
 }
