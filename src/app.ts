@@ -12,6 +12,7 @@ import { type Access, createAccess, narrowAccess } from './policy/access.ts';
 import { mayUseProfile, type Principal } from './policy/auth.ts';
 import { createArgumentChecker } from './router/arguments.ts';
 import { createRouter, type Router } from './router/router.ts';
+import { createWishes, type Wishes } from './router/wishes.ts';
 import type { ConnectionState } from './upstream/connection.ts';
 import { createPool, type Pool } from './upstream/pool.ts';
 import { VERSION } from './version.ts';
@@ -34,6 +35,7 @@ interface Running {
   profile: Profile;
   pool: Pool;
   catalog: Catalog;
+  wishes: Wishes;
   access: Access;
   fronts: Set<Front>;
 }
@@ -86,10 +88,17 @@ export function createApp(config: Config, options: AppOptions): App {
     listed: (name, wait) => listed(find(name), wait),
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
-      const deps = { router: router(found, accessOf(found, principal)), settings, listed: () => listed(found) };
+      const { wishes } = found;
+      const deps = { router: router(found, accessOf(found, principal)), settings, wishes, listed: () => listed(found) };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
-      return { front, close: () => found.fronts.delete(front) };
+      return {
+        front,
+        close() {
+          found.fronts.delete(front);
+          front.close();
+        },
+      };
     },
     status: (principal) => ({
       name: 'mcpx',
@@ -121,9 +130,14 @@ function run(profile: Profile, { settings }: Config, { log, store }: AppOptions)
     settings,
     log,
     events: {
-      notification: (server, method) => catalog.noticed(server, method),
+      notification: (server, method, params) => {
+        catalog.noticed(server, method);
+        for (const front of fronts) front.heard(server, method, params);
+      },
       state: (server, state) => {
-        if (state.kind === 'ready') catalog.connected(server);
+        if (state.kind !== 'ready') return;
+        catalog.connected(server);
+        wishes.reconnected(server);
       },
     },
   });
@@ -132,11 +146,12 @@ function run(profile: Profile, { settings }: Config, { log, store }: AppOptions)
     pool,
     log,
     ...(store && { store }),
-    changed: () => {
-      for (const front of fronts) front.changed();
+    changed: (_, kinds) => {
+      for (const front of fronts) front.changed(kinds);
     },
   });
-  return { profile, pool, catalog, access: createAccess({ profile, policy: settings.policy }), fronts };
+  const wishes = createWishes({ pool, log });
+  return { profile, pool, catalog, wishes, access: createAccess({ profile, policy: settings.policy }), fronts };
 }
 
 function serverStatus(

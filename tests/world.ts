@@ -9,6 +9,7 @@ import { createStats } from '../src/observe/stats.ts';
 import { createAccess } from '../src/policy/access.ts';
 import { createArgumentChecker } from '../src/router/arguments.ts';
 import { createRouter, type Router } from '../src/router/router.ts';
+import { createWishes } from '../src/router/wishes.ts';
 import type { Connection, Hello } from '../src/upstream/connection.ts';
 import type { Params } from '../src/wire/message.ts';
 import type { RequestOptions } from '../src/wire/peer.ts';
@@ -75,7 +76,8 @@ export function createWorld(
   });
   const stats = createStats();
   const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), stats });
-  const deps = { router, settings, listed: () => catalog.settle(1000) };
+  const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
+  const deps = { router, settings, wishes, listed: () => catalog.settle(1000) };
   return { catalog, router, deps, sent, logged, changes, stats };
 }
 

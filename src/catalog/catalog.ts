@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { EMPTY_OFFER, type ListedTool, listOffer, type Offer } from './list.ts';
+import { EMPTY_OFFER, type ListedTool, type ListKind, listOffer, type Offer } from './list.ts';
 import { type CatalogStore, NO_STORE } from './store.ts';
 
 /** How much is known of a server. A failed one keeps what was listed before. */
@@ -26,8 +26,8 @@ export interface CatalogOptions {
   pool: Pick<Pool, 'get'>;
   log: Log;
   store?: CatalogStore;
-  /** Called when what a server offers has really changed. */
-  changed?: (server: string) => void;
+  /** Called when what a server offers has really changed, with the lists that did. */
+  changed?: (server: string, kinds: ListKind[]) => void;
 }
 
 interface Slot {
@@ -37,8 +37,8 @@ interface Slot {
   hello: Hello | undefined;
   offer: Offer;
   tools: Map<string, ListedTool>;
-  /** The JSON of `offer`, to tell a change from a repetition. */
-  fingerprint: string;
+  /** The JSON of each list, to tell a change from a repetition. */
+  fingerprints: Record<ListKind, string>;
   inFlight: Promise<void> | undefined;
   refreshTimer: NodeJS.Timeout | undefined;
 }
@@ -137,15 +137,16 @@ export class Catalog {
     slot.listing = { kind: 'listed', at: stored.at, from: 'store' };
   }
 
-  /** Takes over what a server offers; false when it is what was known already. */
-  #learn(slot: Slot, hello: Hello, offer: Offer): boolean {
-    const fingerprint = JSON.stringify([hello.instructions, offer]);
+  /** Takes over what a server offers; returns the lists that differ from what was known. */
+  #learn(slot: Slot, hello: Hello, offer: Offer): ListKind[] {
+    const fingerprints = fingerprintsOf(hello, offer);
+    const kinds = LIST_KINDS.filter((kind) => fingerprints[kind] !== slot.fingerprints[kind]);
     slot.hello = hello;
-    if (fingerprint === slot.fingerprint) return false;
+    if (kinds.length === 0) return kinds;
     const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
-    Object.assign(slot, { offer, fingerprint, tools });
+    Object.assign(slot, { offer, fingerprints, tools });
     this.#revision++;
-    return true;
+    return kinds;
   }
 
   #refresh(slot: Slot): Promise<void> {
@@ -162,16 +163,27 @@ export class Catalog {
     try {
       const hello = await connection.connect();
       const offer = await listOffer(connection, hello, log);
-      const changedNow = this.#learn(slot, hello, offer);
+      const kinds = this.#learn(slot, hello, offer);
       slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
-      if (changedNow) this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
-      if (changedNow && !this.#closed) changed?.(slot.name);
+      if (kinds.length > 0) this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
+      if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
       this.#revision++;
       log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
     }
   }
+}
+
+const LIST_KINDS: ListKind[] = ['tools', 'resources', 'prompts'];
+
+/** Instructions are shown with the tools. */
+function fingerprintsOf({ instructions }: Hello, offer: Offer): Record<ListKind, string> {
+  return {
+    tools: JSON.stringify([instructions, offer.tools]),
+    resources: JSON.stringify([offer.resources, offer.templates]),
+    prompts: JSON.stringify(offer.prompts),
+  };
 }
 
 function emptySlot(spec: ServerSpec): Slot {
@@ -182,7 +194,7 @@ function emptySlot(spec: ServerSpec): Slot {
     hello: undefined,
     offer: EMPTY_OFFER,
     tools: new Map(),
-    fingerprint: '',
+    fingerprints: { tools: '', resources: '', prompts: '' },
     inFlight: undefined,
     refreshTimer: undefined,
   };

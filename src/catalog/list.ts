@@ -29,6 +29,9 @@ export interface Offer {
   prompts: Item[];
 }
 
+/** The lists that a server announces changes of; templates go with resources. */
+export type ListKind = 'tools' | 'resources' | 'prompts';
+
 export const EMPTY_OFFER: Offer = { tools: [], resources: [], templates: [], prompts: [] };
 
 /** Cursors are opaque and may repeat, so paging is bounded by count. */

@@ -1,9 +1,11 @@
 /** The transparent front: every tool of the profile under its exposed name; nothing but names is changed. */
-import type { Tool } from '../catalog/list.ts';
+import type { Item, Tool } from '../catalog/list.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
 import { RpcError } from '../errors.ts';
-import { INVALID_PARAMS, isRecord } from '../wire/message.ts';
+import { INVALID_PARAMS } from '../wire/message.ts';
 import type { Face, FrontDeps } from './front.ts';
+import { exposeLinks, exposePage } from './links.ts';
+import { provenance } from './natives.ts';
 
 interface Target extends Named {
   tool: Tool;
@@ -21,26 +23,19 @@ export function createAggregate({ router, settings, listed }: FrontDeps): Face {
   };
   return {
     instructions: () => undefined,
-    tools: () => [...table()].map(([name, { server, tool }]) => exposed(name, server, tool)),
-    async call(name, args, { caller, signal, progress, meta }) {
+    tools: () => [...table()].map(([name, target]) => exposed(name, target)),
+    async call(name, args, way) {
       if (!table().has(name)) await listed();
       const target = table().get(name);
       if (target === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
-      return router.call({
-        server: target.server,
-        tool: target.name,
-        arguments: args,
-        caller,
-        signal,
-        mode: 'verbatim',
-        ...(progress && { progress }),
-        ...(meta && { meta }),
-      });
+      const { server, name: tool } = target;
+      const result = await router.call({ ...way, server, tool, arguments: args, mode: 'verbatim' });
+      return exposeLinks(result, server, settings.naming.resources);
     },
   };
-}
 
-function exposed(name: string, server: string, tool: Tool): Tool {
-  const meta = isRecord(tool._meta) ? tool._meta : {};
-  return { ...tool, name, _meta: { ...meta, 'dev.mcpx/server': server, 'dev.mcpx/name': tool.name } };
+  function exposed(name: string, { server, tool }: Target): Tool {
+    const item = provenance(tool, server, { name });
+    return { ...item, name, _meta: exposePage(item._meta as Item, server, settings.naming.resources) };
+  }
 }

@@ -1,11 +1,11 @@
 /** The compact front: every tool of the profile behind `inspect` and `exec`. */
 import type { Tool } from '../catalog/list.ts';
 import { RpcError } from '../errors.ts';
-import type { ToolResult } from '../router/router.ts';
+import type { ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
 import { createExec } from './exec.ts';
 import { errorResult } from './explain.ts';
-import type { Face, FaceCall, FrontDeps } from './front.ts';
+import type { Face, FrontDeps } from './front.ts';
 import { createInspect } from './inspect.ts';
 import { DESCRIPTION_LIMIT, renderMenu } from './menu.ts';
 
@@ -43,7 +43,7 @@ const EXEC_TOOL: Tool = {
 
 export function createCompact(deps: FrontDeps): Face {
   const { router, settings } = deps;
-  const handlers = new Map<string, (args: Params, call: FaceCall) => Promise<ToolResult>>([
+  const handlers = new Map<string, (args: Params, way: Way) => Promise<ToolResult>>([
     ['inspect', createInspect(deps)],
     ['exec', createExec(deps)],
   ]);
@@ -58,11 +58,11 @@ export function createCompact(deps: FrontDeps): Face {
   return {
     instructions: () => INSTRUCTIONS,
     tools: () => [{ ...INSPECT_TOOL, description: describe() }, EXEC_TOOL],
-    async call(name, args, call) {
+    async call(name, args, way) {
       const handler = handlers.get(name);
       if (handler === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
       try {
-        return await handler(isRecord(args) ? args : {}, call);
+        return await handler(isRecord(args) ? args : {}, way);
       } catch (error) {
         return errorResult(error);
       }

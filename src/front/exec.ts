@@ -2,33 +2,22 @@
 import type { Settings } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { renderJson } from '../render/toon.ts';
-import type { ToolResult } from '../router/router.ts';
+import type { ToolResult, Way } from '../router/router.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import type { FaceCall, FrontDeps } from './front.ts';
+import type { FrontDeps } from './front.ts';
+import { exposeLinks } from './links.ts';
 import { ownerOf, readTarget } from './target.ts';
 
-export function createExec({
-  router,
-  settings,
-  listed,
-}: FrontDeps): (args: Params, call: FaceCall) => Promise<ToolResult> {
-  return async (args, { caller, signal, progress, meta }) => {
+export function createExec({ router, settings, listed }: FrontDeps): (args: Params, way: Way) => Promise<ToolResult> {
+  return async (args, way) => {
     const { server: named, tool } = readTarget(args);
     if (tool === undefined) {
       throw new McpxError('arguments', 'say which tool to run in "tool_name"', { hint: 'inspect lists the tools' });
     }
     if (named === undefined) await listed();
     const server = named ?? ownerOf(tool, router);
-    const result = await router.call({
-      server,
-      tool,
-      arguments: args.arguments,
-      caller,
-      signal,
-      ...(progress && { progress }),
-      ...(meta && { meta }),
-    });
-    return shape(result, settings);
+    const result = await router.call({ ...way, server, tool, arguments: args.arguments });
+    return shape(exposeLinks(result, server, settings.naming.resources), settings);
   };
 }
 

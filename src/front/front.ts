@@ -1,11 +1,13 @@
 /** One downstream session: the MCP methods every front answers, around the face that the session was opened with. */
-import type { Tool } from '../catalog/list.ts';
+import type { ListKind, Tool } from '../catalog/list.ts';
+import { pageOf } from '../catalog/pages.ts';
+import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError } from '../errors.ts';
-import type { Router, ToolResult } from '../router/router.ts';
-import { LEGACY_VERSIONS } from '../upstream/era.ts';
+import { withServer } from '../router/reverse.ts';
+import type { Router, ToolResult, Way } from '../router/router.ts';
+import type { Wishes } from '../router/wishes.ts';
 import type { Caller } from '../upstream/pool.ts';
-import { VERSION } from '../version.ts';
 import {
   INVALID_PARAMS,
   isRecord,
@@ -14,9 +16,11 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from '../wire/message.ts';
-import type { Incoming, RequestOptions } from '../wire/peer.ts';
+import type { RequestOptions } from '../wire/peer.ts';
 import { createAggregate } from './aggregate.ts';
 import { createCompact } from './compact.ts';
+import { createNatives } from './natives.ts';
+import { introduce } from './welcome.ts';
 
 /** What a listener knows of the client it serves. */
 export interface Downstream {
@@ -27,7 +31,11 @@ export interface Downstream {
 }
 
 /** A request of a downstream under way, and the way back to whoever made it. */
-export interface Exchange extends Incoming {
+export interface Exchange {
+  /** Aborted when the client cancels the request or goes away. */
+  signal: AbortSignal;
+  /** Sends progress under the client's own token; absent when it gave none. */
+  progress?: (params: Params) => void;
   /** A notification that belongs to this request: over HTTP it goes on the request's own stream. */
   notify?: (method: string, params?: Params) => void;
   /** Asks the client something on behalf of this request; absent where it cannot be asked. */
@@ -38,6 +46,7 @@ export interface Exchange extends Incoming {
 export interface FrontDeps {
   router: Router;
   settings: Settings;
+  wishes: Wishes;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
 }
@@ -46,20 +55,19 @@ export interface FrontDeps {
 export interface Face {
   instructions(): string | undefined;
   tools(): Tool[];
-  call(name: string, args: unknown, call: FaceCall): Promise<ToolResult>;
-}
-
-export interface FaceCall extends Exchange {
-  caller: Caller;
-  meta?: Params;
+  call(name: string, args: unknown, way: Way): Promise<ToolResult>;
 }
 
 export interface Front {
   /** Answers a request; throws RpcError or McpxError for what must be a protocol error. */
   request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
   notification(notification: RpcNotification): void;
-  /** The profile's catalog changed. */
-  changed(): void;
+  /** What the profile offers has changed. */
+  changed(kinds: Iterable<ListKind>): void;
+  /** An upstream said something that belongs to no call. */
+  heard(server: string, method: string, params: Params | undefined): void;
+  /** The client has gone. */
+  close(): void;
 }
 
 const FACES = {
@@ -67,71 +75,70 @@ const FACES = {
   aggregate: createAggregate,
 } as const satisfies Record<FrontKind, (deps: FrontDeps) => Face>;
 
+type Method = (params: Params, way: Way) => unknown;
+
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
+  const { wishes, settings } = deps;
   const face = FACES[kind](deps);
   const caller: Caller = { key: downstream.key, capabilities: {} };
 
-  const methods = new Map<string, (params: Params, exchange: Exchange) => unknown>([
-    [
-      'initialize',
-      (params) => {
-        if (isRecord(params.capabilities)) caller.capabilities = params.capabilities;
-        if (isClientInfo(params.clientInfo)) caller.clientInfo = params.clientInfo;
-        return initializeResult(params, face);
-      },
-    ],
+  async function callTool(params: Params, way: Way): Promise<ToolResult> {
+    if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
+    return face.call(params.name, params.arguments, way);
+  }
+
+  const methods = new Map<string, Method>([
+    ...createNatives(deps),
+    ['initialize', (params) => introduce(params, { kind, face, deps, caller })],
     ['ping', () => ({})],
     [
       'tools/list',
-      async () => {
+      async (params) => {
         await deps.listed();
-        return { tools: face.tools() };
+        return pageOf(face.tools(), 'tools', params);
       },
     ],
-    [
-      'tools/call',
-      (params, exchange) => {
-        if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
-        const meta = passableMeta(params);
-        return face.call(params.name, params.arguments, { ...exchange, caller, ...(meta && { meta }) });
-      },
-    ],
+    ['tools/call', callTool],
   ]);
 
   return {
-    async request({ method, params = {} }, exchange) {
+    async request({ method, params = {} }, { signal, progress, notify, ask }) {
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
-      return answer(params, exchange);
+      const meta = passableMeta(params);
+      return answer(meta.params, {
+        caller,
+        signal,
+        ...(progress && { progress }),
+        ...(notify && { notify }),
+        ...(ask && { ask }),
+        ...(meta.meta && { meta: meta.meta }),
+      });
     },
     notification() {
-      // `initialized` needs no action; cancellation and progress were handled by the peer.
+      // `initialized` needs no action; cancellation and progress were handled by the listener.
     },
-    changed() {
-      downstream.notify('notifications/tools/list_changed');
+    changed(kinds) {
+      for (const list of kinds) downstream.notify(`notifications/${list}/list_changed`);
     },
+    heard(server, method, params = {}) {
+      if (method === 'notifications/resources/updated') {
+        const resource = { server, uri: String(params.uri) };
+        if (!wishes.wants(resource, caller.key)) return;
+        const uri = exposeUri(resource, settings.naming.resources);
+        downstream.notify(method, withServer(server, { ...params, uri }));
+      } else if (method === 'notifications/message' && wishes.hears(params.level, caller.key)) {
+        downstream.notify(method, withServer(server, params));
+      }
+    },
+    close: () => wishes.leave(caller.key),
   };
-}
-
-function initializeResult(params: Params, face: Face) {
-  // A client that asks for a version we do not know is offered the newest.
-  const version = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0];
-  const instructions = face.instructions();
-  return {
-    protocolVersion: version,
-    capabilities: { tools: { listChanged: true } },
-    serverInfo: { name: 'mcpx', title: 'mcpx', version: VERSION },
-    ...(instructions !== undefined && { instructions }),
-  };
-}
-
-function isClientInfo(value: unknown): value is { name: string; version: string } {
-  return isRecord(value) && typeof value.name === 'string' && typeof value.version === 'string';
 }
 
 /** The progress token belongs to this hop; the rest of `_meta` is for the upstream. */
-function passableMeta(params: Params): Params | undefined {
-  if (!isRecord(params._meta)) return undefined;
-  const { progressToken: _, ...rest } = params._meta;
-  return Object.keys(rest).length === 0 ? undefined : rest;
+function passableMeta(params: Params): { params: Params; meta?: Params } {
+  if (!isRecord(params._meta)) return { params };
+  const { _meta, ...own } = params;
+  const { progressToken: _, ...meta } = _meta as Params;
+  return Object.keys(meta).length === 0 ? { params: own } : { params: own, meta };
 }

@@ -52,7 +52,6 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
         notify: (method, params) => peer.notify(method, params),
         ask: (method, params, asked) => peer.request(method, params, asked),
       }),
-    notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
     closed: () => over(),
   });

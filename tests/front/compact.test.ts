@@ -70,8 +70,8 @@ describe('the session', () => {
 
   test('a change of the catalog is told', () => {
     const { front, told } = open({});
-    front.changed();
-    expect(told).toEqual(['notifications/tools/list_changed']);
+    front.changed(['tools', 'prompts']);
+    expect(told).toEqual(['notifications/tools/list_changed', 'notifications/prompts/list_changed']);
   });
 
   test('the client is known upstream by its capabilities', async () => {
@@ -201,13 +201,11 @@ describe('exec', () => {
   const exec = { server_name: 'files', tool_name: 'list' };
   const answering = (result: unknown, change = {}) => open({ files: { ...files, answer: () => result } }, change);
 
-  test('text, images, audio, links and isError pass untouched', async () => {
+  test('text, images, audio and isError pass untouched', async () => {
     const content = [
       { type: 'text', text: 'plain { not json' },
       { type: 'image', data: 'aGk=', mimeType: 'image/png' },
       { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
-      { type: 'resource_link', uri: 'x://y', name: 'y' },
-      { type: 'resource', resource: { uri: 'x://y', text: '{ "a": 1 }' } },
       { type: 'of the future', payload: [1] },
     ];
     expect(await answering({ content, isError: true, _meta: { a: 1 } }).call('exec', exec)).toEqual({
@@ -215,6 +213,20 @@ describe('exec', () => {
       isError: true,
       _meta: { a: 1 },
     });
+  });
+
+  test('links and embedded resources point to what the client can read', async () => {
+    const content = [
+      { type: 'resource_link', uri: 'x://y', name: 'y' },
+      { type: 'resource', resource: { uri: 'x://z', text: '{ "a": 1 }' } },
+    ];
+    const { call, request, sent } = open({ files: { ...files, answer: () => ({ content }) } });
+    const result = await call('exec', exec);
+    const [link, embedded] = result.content as [{ uri: string }, { resource: { uri: string; text: string } }];
+    expect(link.uri).toMatch(/^proxy:\/\/resource\//);
+    expect(embedded.resource).toEqual({ uri: expect.stringMatching(/^proxy:/), text: '{ "a": 1 }' });
+    await request('resources/read', { uri: link.uri });
+    expect(sent.at(-1)).toEqual({ server: 'files', method: 'resources/read', params: { uri: 'x://y' } });
   });
 
   test('uniform rows become TOON, structuredContent stays the original', async () => {

@@ -23,7 +23,7 @@ function start(slow: Script = {}) {
     gateway: {
       open: ({ downstream }) => {
         const front = createFront('compact', world.deps, downstream);
-        changed = () => front.changed();
+        changed = () => front.changed(['tools']);
         return { front, close: () => undefined };
       },
     },

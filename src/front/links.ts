@@ -1,0 +1,41 @@
+/** URIs inside results and definitions, exposed like the resources they point to, so that a client can read them. */
+import type { Item } from '../catalog/list.ts';
+import { exposeUri } from '../catalog/uris.ts';
+import type { Settings } from '../config/config.ts';
+import type { ToolResult } from '../router/router.ts';
+import { isRecord } from '../wire/message.ts';
+
+type Style = Settings['naming']['resources'];
+
+/** Links and embedded resources of a tool's result; other content is the same object as before. */
+export function exposeLinks(result: ToolResult, server: string, style: Style): ToolResult {
+  if (style === 'keep' || !Array.isArray(result.content) || !result.content.some(hasUri)) return result;
+  return { ...result, content: result.content.map((block) => exposeBlock(block, server, style)) };
+}
+
+function hasUri(block: unknown): boolean {
+  return isRecord(block) && (block.type === 'resource_link' || block.type === 'resource');
+}
+
+function exposeBlock(block: unknown, server: string, style: Style): unknown {
+  if (!isRecord(block)) return block;
+  if (block.type === 'resource_link' && typeof block.uri === 'string') {
+    return { ...block, uri: exposeUri({ server, uri: block.uri }, style) };
+  }
+  if (block.type === 'resource' && isRecord(block.resource) && typeof block.resource.uri === 'string') {
+    return { ...block, resource: { ...block.resource, uri: exposeUri({ server, uri: block.resource.uri }, style) } };
+  }
+  return block;
+}
+
+/** Where a tool names the page that shows its result: in `_meta.ui.resourceUri`, or in the older flat key. */
+export function exposePage(meta: Item, server: string, style: Style): Item {
+  const { ui } = meta;
+  const flat = meta['ui/resourceUri'];
+  const expose = (uri: unknown) => (typeof uri === 'string' ? exposeUri({ server, uri }, style) : uri);
+  return {
+    ...meta,
+    ...(isRecord(ui) && 'resourceUri' in ui && { ui: { ...ui, resourceUri: expose(ui.resourceUri) } }),
+    ...(flat !== undefined && { 'ui/resourceUri': expose(flat) }),
+  };
+}

@@ -1,0 +1,202 @@
+/** Prompts, resources and completion as MCP itself has them, in both fronts: exposed names and URIs outside, true ones inside. */
+import type { Item } from '../catalog/list.ts';
+import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
+import { pageOf } from '../catalog/pages.ts';
+import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
+import { RpcError } from '../errors.ts';
+import type { Way } from '../router/router.ts';
+import { isLogLevel } from '../router/wishes.ts';
+import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
+import type { FrontDeps } from './front.ts';
+
+interface Prompt extends Named {
+  item: Item;
+}
+
+export type Native = (params: Params, way: Way) => Promise<unknown>;
+
+/** The code that clients of the session era expect for a resource that is not there. */
+const RESOURCE_NOT_FOUND = -32002;
+
+export function createNatives({ router, settings, listed, wishes }: FrontDeps): Map<string, Native> {
+  const style = settings.naming.resources;
+  let known: { revision: number; prompts: NameTable<Prompt> } | undefined;
+
+  const prompts = () => {
+    if (known?.revision === router.revision()) return known.prompts;
+    const items = router
+      .servers()
+      .flatMap(({ name: server, prompts }) => prompts.map((item) => ({ server, name: String(item.name), item })));
+    known = { revision: router.revision(), prompts: exposeNames(items, settings.naming).table };
+    return known.prompts;
+  };
+
+  async function promptOf(name: unknown): Promise<Prompt> {
+    if (!prompts().has(String(name))) await listed();
+    const prompt = prompts().get(String(name));
+    if (prompt === undefined) throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name}`);
+    return prompt;
+  }
+
+  /** Where a URI that a client names really is. */
+  async function resourceAt(uri: unknown): Promise<Located> {
+    await listed();
+    const found = style === 'keep' ? ownerOf(String(uri), deps()) : locateUri(String(uri));
+    if (found !== undefined && deps().some(({ name }) => name === found.server)) return found;
+    const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
+    throw new RpcError(code, 'Resource not found', { uri });
+  }
+  const deps = () => router.servers();
+
+  const resourceRequest =
+    (method: string): Native =>
+    async (params, way) => {
+      const { server, uri } = await resourceAt(params.uri);
+      const result = await router.forward({
+        ...way,
+        server,
+        kind: 'resource',
+        name: uri,
+        method,
+        params: { ...params, uri },
+      });
+      return rewriteContents(result, { server, uri }, params.uri);
+    };
+
+  /** The contents carry their own URIs: the one that was asked for as it was asked, others wrapped in the same way. */
+  function rewriteContents(result: unknown, { server, uri }: Located, asked: unknown): unknown {
+    if (style === 'keep' || !isRecord(result) || !Array.isArray(result.contents)) return result;
+    const contents = result.contents.map((one) => {
+      if (!isRecord(one) || typeof one.uri !== 'string') return one;
+      return { ...one, uri: one.uri === uri ? asked : exposeUri({ server, uri: one.uri }, style) };
+    });
+    return { ...result, contents };
+  }
+
+  /** What a completion refers to: a prompt by its exposed name, a template or resource by its exposed URI. */
+  async function complete(params: Params, way: Way): Promise<unknown> {
+    const { ref } = params;
+    if (!isRecord(ref)) throw new RpcError(INVALID_PARAMS, '"ref" must be an object');
+    const method = 'completion/complete';
+    if (ref.type === 'ref/prompt') {
+      const { server, name } = await promptOf(ref.name);
+      return router.forward({
+        ...way,
+        server,
+        kind: 'prompt',
+        name,
+        method,
+        params: { ...params, ref: { ...ref, name } },
+      });
+    }
+    const { server, uri } = await resourceAt(ref.uri);
+    return router.forward({
+      ...way,
+      server,
+      kind: 'resource',
+      name: uri,
+      method,
+      params: { ...params, ref: { ...ref, uri } },
+    });
+  }
+
+  const list =
+    (key: string, items: () => Item[]): Native =>
+    async (params) => {
+      await listed();
+      return pageOf(items(), key, params);
+    };
+
+  return new Map<string, Native>([
+    [
+      'prompts/list',
+      list('prompts', () => [...prompts()].map(([name, { server, item }]) => provenance(item, server, { name }))),
+    ],
+    [
+      'prompts/get',
+      async (params, way) => {
+        const { server, name } = await promptOf(params.name);
+        return router.forward({
+          ...way,
+          server,
+          kind: 'prompt',
+          name,
+          method: 'prompts/get',
+          params: { ...params, name },
+        });
+      },
+    ],
+    ['resources/list', list('resources', () => exposedResources(deps(), style))],
+    ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(deps(), style))],
+    ['resources/read', resourceRequest('resources/read')],
+    [
+      'resources/subscribe',
+      async (params, way) => {
+        const result = await resourceRequest('resources/subscribe')(params, way);
+        wishes.subscribe(await resourceAt(params.uri), way.caller.key);
+        return result;
+      },
+    ],
+    [
+      'resources/unsubscribe',
+      async (params, way) => {
+        const last = wishes.unsubscribe(await resourceAt(params.uri), way.caller.key);
+        return last ? resourceRequest('resources/unsubscribe')(params, way) : {};
+      },
+    ],
+    [
+      'logging/setLevel',
+      async ({ level }, { caller }) => {
+        if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `Invalid log level: ${level}`);
+        wishes.setLevel(level, caller.key);
+        return {};
+      },
+    ],
+    ['completion/complete', complete],
+  ]);
+}
+
+type Views = ReturnType<FrontDeps['router']['servers']>;
+type Style = FrontDeps['settings']['naming']['resources'];
+
+/** With URIs kept, the first server that lists one has it. */
+function exposedResources(views: Views, style: Style): Item[] {
+  const seen = new Map<string, Item>();
+  for (const { name: server, resources } of views) {
+    for (const item of resources) {
+      const uri = exposeUri({ server, uri: String(item.uri) }, style);
+      if (!seen.has(uri)) seen.set(uri, provenance(item, server, { uri }));
+    }
+  }
+  return [...seen.values()];
+}
+
+function exposedTemplates(views: Views, style: Style): Item[] {
+  return views.flatMap(({ name: server, templates }) =>
+    templates.map((item) =>
+      provenance(item, server, { uriTemplate: exposeTemplate(server, String(item.uriTemplate), style) }),
+    ),
+  );
+}
+
+/** For kept URIs: who lists it, else whose template it fits, else the only server that has resources at all. */
+function ownerOf(uri: string, views: Views): Located | undefined {
+  const owner =
+    views.find(({ resources }) => resources.some((item) => item.uri === uri)) ??
+    views.find(({ templates }) =>
+      templates.some(({ uriTemplate }) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri)),
+    ) ??
+    onlyOne(views.filter(({ entry }) => entry.hello?.capabilities.resources !== undefined));
+  return owner && { server: owner.name, uri };
+}
+
+function onlyOne<T>(items: T[]): T | undefined {
+  return items.length === 1 ? items[0] : undefined;
+}
+
+/** The item under its exposed name or URI, with its true one and its server beside it. */
+export function provenance(item: Item, server: string, exposed: Item): Item {
+  const meta = isRecord(item._meta) ? item._meta : {};
+  const [key = 'name'] = Object.keys(exposed);
+  return { ...item, ...exposed, _meta: { ...meta, 'dev.mcpx/server': server, [`dev.mcpx/${key}`]: item[key] } };
+}

@@ -1,0 +1,69 @@
+/** The answer to `initialize`: the version, what can be asked for, and who is speaking. */
+import type { FrontKind } from '../config/config.ts';
+import type { ServerView } from '../router/router.ts';
+import { LEGACY_VERSIONS } from '../upstream/era.ts';
+import type { Caller } from '../upstream/pool.ts';
+import { VERSION } from '../version.ts';
+import { isRecord, type Params } from '../wire/message.ts';
+import type { Face, FrontDeps } from './front.ts';
+
+interface Session {
+  kind: FrontKind;
+  face: Face;
+  deps: Pick<FrontDeps, 'router' | 'settings' | 'listed'>;
+  /** Learns who the client is. */
+  caller: Caller;
+}
+
+/** What the compact front answers whatever the upstreams have: an empty list is no harm, and nobody has to be waited for. */
+const COMPACT_CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  completions: {},
+  logging: {},
+};
+
+export async function introduce(params: Params, { kind, face, deps, caller }: Session): Promise<Params> {
+  if (isRecord(params.capabilities)) caller.capabilities = params.capabilities;
+  if (isClientInfo(params.clientInfo)) caller.clientInfo = params.clientInfo;
+  const own = { serverInfo: { name: 'mcpx', title: 'mcpx', version: VERSION }, ...instructionsOf(face) };
+  // A client that asks for a version we do not know is offered the newest.
+  const protocolVersion = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0];
+  if (kind === 'compact') return { protocolVersion, capabilities: COMPACT_CAPABILITIES, ...own };
+  await deps.listed();
+  const servers = deps.router.servers();
+  return { protocolVersion, capabilities: unionOf(servers), ...own, ...transparent(servers, deps.settings) };
+}
+
+/** In front of a single server, with plain names and kept URIs, mcpx is that server. */
+function transparent(servers: ServerView[], { naming }: FrontDeps['settings']): Params {
+  const [only] = servers;
+  const hello = servers.length === 1 ? only?.entry.hello : undefined;
+  if (hello === undefined || naming.style !== 'plain' || naming.resources !== 'keep') return {};
+  const { serverInfo, instructions } = hello;
+  return { serverInfo, ...(instructions !== undefined && { instructions }) };
+}
+
+/** What any upstream can do, mcpx can do; lists may change by themselves when upstreams come and go. */
+function unionOf(servers: ServerView[]): Params {
+  const all = servers.map(({ entry }) => entry.hello?.capabilities ?? {});
+  const any = (capability: string) => all.some((one) => one[capability] !== undefined);
+  const subscribe = all.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
+  return {
+    tools: { listChanged: true },
+    ...(any('prompts') && { prompts: { listChanged: true } }),
+    ...(any('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
+    ...(any('completions') && { completions: {} }),
+    ...(any('logging') && { logging: {} }),
+  };
+}
+
+function instructionsOf(face: Face): { instructions?: string } {
+  const instructions = face.instructions();
+  return instructions === undefined ? {} : { instructions };
+}
+
+function isClientInfo(value: unknown): value is { name: string; version: string } {
+  return isRecord(value) && typeof value.name === 'string' && typeof value.version === 'string';
+}

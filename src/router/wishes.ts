@@ -1,0 +1,86 @@
+/** What downstreams want of upstreams as long as they are there: news of resources, and a log level. Told again after a reconnect. */
+import type { Located } from '../catalog/uris.ts';
+import { messageOf } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
+import type { Pool } from '../upstream/pool.ts';
+import type { Params } from '../wire/message.ts';
+
+/** From everything to almost nothing. */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+export type LogLevel = (typeof LEVELS)[number];
+
+export function isLogLevel(value: unknown): value is LogLevel {
+  return LEVELS.some((level) => level === value);
+}
+
+export interface Wishes {
+  /** Registers who wants news; whoever calls has asked the upstream already. */
+  subscribe(resource: Located, holder: string): void;
+  /** True when nobody is left who wants it, so that the upstream may be told. */
+  unsubscribe(resource: Located, holder: string): boolean;
+  wants(resource: Located, holder: string): boolean;
+  /** Every upstream is set to the most talkative level that anybody wants. */
+  setLevel(level: LogLevel, holder: string): void;
+  /** Whether a message of this level is for that downstream; one that set none gets all. */
+  hears(level: unknown, holder: string): boolean;
+  /** A downstream has gone: what only it wanted is called off. */
+  leave(holder: string): void;
+  /** An upstream has been connected anew and knows nothing. */
+  reconnected(server: string): void;
+}
+
+export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; log: Log }): Wishes {
+  const resources = new Map<string, Located & { holders: Set<string> }>();
+  const levels = new Map<string, number>();
+  const keyOf = ({ server, uri }: Located) => JSON.stringify([server, uri]);
+
+  /** Sent to what is running; what is not will be told when it is connected. */
+  const tell = (server: string, method: string, params: Params) => {
+    const connection = pool.get(server);
+    if (connection?.state.kind !== 'ready') return;
+    connection.request(method, params).catch((error: unknown) => {
+      log.debug(`${method} was refused: ${messageOf(error)}`, { server });
+    });
+  };
+
+  const tellLevel = (server: string) => {
+    const lowest = Math.min(...levels.values());
+    const level = LEVELS[lowest];
+    const can = pool.get(server)?.hello?.capabilities.logging !== undefined;
+    if (level !== undefined && can) tell(server, 'logging/setLevel', { level });
+  };
+
+  const unsubscribe = (resource: Located, holder: string) => {
+    const entry = resources.get(keyOf(resource));
+    if (!entry?.holders.delete(holder) || entry.holders.size > 0) return false;
+    resources.delete(keyOf(resource));
+    return true;
+  };
+
+  return {
+    subscribe(resource, holder) {
+      const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Set<string>() };
+      entry.holders.add(holder);
+      resources.set(keyOf(resource), entry);
+    },
+    unsubscribe,
+    wants: (resource, holder) => resources.get(keyOf(resource))?.holders.has(holder) === true,
+    setLevel(level, holder) {
+      levels.set(holder, LEVELS.indexOf(level));
+      for (const { name } of pool.all()) tellLevel(name);
+    },
+    hears: (level, holder) => LEVELS.indexOf(level as LogLevel) >= (levels.get(holder) ?? 0),
+    leave(holder) {
+      levels.delete(holder);
+      for (const { server, uri } of [...resources.values()]) {
+        if (unsubscribe({ server, uri }, holder)) tell(server, 'resources/unsubscribe', { uri });
+      }
+    },
+    reconnected(server) {
+      tellLevel(server);
+      for (const entry of resources.values()) {
+        if (entry.server === server) tell(server, 'resources/subscribe', { uri: entry.uri });
+      }
+    },
+  };
+}
