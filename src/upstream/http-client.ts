@@ -1,11 +1,11 @@
 /** HTTP exchanges with one origin: kept-alive sockets, redirects within the origin only, no time limit of their own. */
-import http, { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
-import https from 'node:https';
+import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { McpxError } from '../errors.ts';
+import { routeTo } from './proxy.ts';
 
 export interface HttpClient {
   start(request: HttpRequest): Exchange;
-  /** Without credentials and query, for messages. */
+  /** Without credentials and query, for messages that quote it; with the proxy where there is one. */
   readonly address: string;
   destroy(): void;
 }
@@ -32,8 +32,8 @@ const IDLE_SOCKET = 4000;
 
 export function createHttpClient(address: string, name: string): HttpClient {
   let url = parseUrl(address, name);
-  const secure = url.protocol === 'https:';
-  const agent = new (secure ? https : http).Agent({ keepAlive: true, timeout: IDLE_SOCKET });
+  const route = routeTo(url, name);
+  const agent = route.agent({ keepAlive: true, timeout: IDLE_SOCKET });
 
   const start = (wanted: HttpRequest): Exchange => {
     let current: ClientRequest | undefined;
@@ -43,10 +43,10 @@ export function createHttpClient(address: string, name: string): HttpClient {
       flushed?.();
       flushed = undefined;
     };
-    const once = (via: http.Agent | false) =>
+    const once = (via: Agent) =>
       new Promise<IncomingMessage>((resolve, reject) => {
         const { method, headers } = wanted;
-        current = (secure ? https : http).request(url, { method, headers, agent: via });
+        current = route.request(url, { method, headers, agent: via });
         current.once('response', resolve);
         current.once('finish', flush);
         current.on('error', (error) => reject(Object.assign(error, { reused: current?.reusedSocket })));
@@ -55,7 +55,9 @@ export function createHttpClient(address: string, name: string): HttpClient {
     const follow = async (): Promise<IncomingMessage> => {
       for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
         // The second time on a socket of its own: others that were kept alive may be closed as well.
-        const response = await once(agent).catch((error) => (canRepeat(error) ? once(false) : Promise.reject(error)));
+        const response = await once(agent).catch((error) =>
+          canRepeat(error) ? once(route.agent()) : Promise.reject(error),
+        );
         if (!isRedirect(response)) return response;
         discard(response);
         url = target(url, response, name);
@@ -75,7 +77,8 @@ export function createHttpClient(address: string, name: string): HttpClient {
   return {
     start,
     get address() {
-      return url.origin + url.pathname;
+      const through = route.proxy === undefined ? '' : `" through the proxy "${route.proxy}`;
+      return url.origin + url.pathname + through;
     },
     destroy: () => agent.destroy(),
   };

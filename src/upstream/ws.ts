@@ -1,5 +1,5 @@
 /** An upstream over WebSocket: one message per text frame, subprotocol `mcp`, pings while nothing comes. */
-import type { IncomingMessage } from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
 import { McpxError } from '../errors.ts';
 import { decode } from '../wire/framing.ts';
@@ -8,6 +8,7 @@ import type { Receiver } from '../wire/peer.ts';
 import { undelivered } from '../wire/undelivered.ts';
 import { readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
+import { routeTo } from './proxy.ts';
 import { redact, secretsOf } from './secrets.ts';
 import { type LaunchOf, MAX_QUEUED, STOP, type Transport, type TransportOptions } from './transport.ts';
 
@@ -46,6 +47,8 @@ class WsTransport implements Transport {
   readonly #secrets: string[];
   readonly #launch: LaunchOf<'ws'>;
   readonly #address: string;
+  /** For a connection through a proxy. */
+  readonly #agent: { agent?: Agent };
   #socket: WebSocket;
   #receiver: Receiver | undefined;
   /** Sent before the connection was there. */
@@ -60,8 +63,11 @@ class WsTransport implements Transport {
     this.#options = options;
     this.#secrets = secretsOf(launch);
     this.#launch = launch;
-    const { protocol, host, pathname } = new URL(launch.url);
-    this.#address = `${protocol}//${host}${pathname}`;
+    const url = new URL(launch.url);
+    const { proxy, agent } = routeTo(url, options.name);
+    this.#agent = proxy === undefined ? {} : { agent: agent() };
+    const through = proxy === undefined ? '' : `" through the proxy "${proxy}`;
+    this.#address = `${url.protocol}//${url.host}${url.pathname}${through}`;
     this.#ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
@@ -102,7 +108,8 @@ class WsTransport implements Transport {
     const { url, headers } = this.#launch;
     const { maxBytes, name } = this.#options;
     try {
-      const socket = new WebSocket(url, protocols, { headers, maxPayload: maxBytes, perMessageDeflate: false });
+      const options = { headers, maxPayload: maxBytes, perMessageDeflate: false, ...this.#agent };
+      const socket = new WebSocket(url, protocols, options);
       this.#watch(socket);
       return socket;
     } catch (error) {

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import { openWs } from '../../src/upstream/ws.ts';
 import type { Message } from '../../src/wire/message.ts';
-import type { Wire } from './http-world.ts';
 import { call, cleanup, connection, httpSpec, recorder, SETTINGS, until } from './world.ts';
+import { type Answer, serveWs } from './ws-world.ts';
 
 const failure = (promise: Promise<unknown>) =>
   promise.then(
@@ -14,46 +14,6 @@ const failure = (promise: Promise<unknown>) =>
     (error) => error,
   );
 const wsSpec = (url: string, more = {}) => httpSpec(url, { type: 'ws', ...more });
-
-interface World {
-  url: string;
-  server: Server;
-  sockets: WebSocket[];
-  requests: IncomingMessage[];
-}
-
-/** Answers a message itself, or returns false for the usual answer. */
-type Answer = (message: Wire, socket: WebSocket) => unknown;
-
-async function serveWs(answer: Answer = () => false, options = {}): Promise<World> {
-  const server = createServer();
-  const sockets: WebSocket[] = [];
-  const requests: IncomingMessage[] = [];
-  const wss = new WebSocketServer({ server, handleProtocols: () => 'mcp', ...options });
-  wss.on('connection', (socket, request) => {
-    sockets.push(socket);
-    requests.push(request);
-    socket.on('error', () => undefined);
-    socket.on('message', (data) => {
-      const message = JSON.parse(String(data)) as Wire;
-      if (answer(message, socket) !== false || message.id === undefined || message.method === undefined) return;
-      const result =
-        message.method === 'initialize'
-          ? { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'w', version: '1' } }
-          : { content: [{ type: 'text', text: JSON.stringify(message.params?.arguments ?? {}) }], unknown: 1 };
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }));
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  cleanup(() => {
-    for (const socket of sockets) socket.terminate();
-    wss.close();
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, server, sockets, requests };
-}
 
 const onCall =
   (name: string, answer: Answer): Answer =>

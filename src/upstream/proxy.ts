@@ -1,0 +1,171 @@
+/** The way to a host: straight, or through the proxy that the environment names, by the rules of curl.
+ * `http_proxy`, `https_proxy` and `all_proxy` in lower or upper case; `no_proxy` lists what is reached straight.
+ * Loopback is no exception: whoever has a proxy and local servers lists `localhost,127.0.0.1` there, as for other programs.
+ */
+import http, { type Agent, type AgentOptions, type OutgoingHttpHeaders, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { BlockList, isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as tlsConnect } from 'node:tls';
+import { lookup, type World, worldOf } from '../config/world.ts';
+import { McpxError } from '../errors.ts';
+import { undelivered } from '../wire/undelivered.ts';
+
+export interface Route {
+  /** Without credentials; undefined for the straight way. */
+  readonly proxy: string | undefined;
+  /** For sockets of this route. */
+  agent(options?: AgentOptions): Agent;
+  /** Asks for a URL of the route's origin. */
+  request(url: URL, options: RequestOptions & { headers: OutgoingHttpHeaders }): http.ClientRequest;
+}
+
+type Surroundings = Pick<World, 'env' | 'platform'>;
+
+/** `name` is the server's, for messages. */
+export function routeTo(url: URL, name: string, world: Surroundings = worldOf()): Route {
+  const proxy = proxyFor(url, world);
+  if (proxy === undefined) return straight(url);
+  if (proxy.protocol !== 'http:' && proxy.protocol !== 'https:') {
+    const hint = `set HTTP_PROXY or HTTPS_PROXY to an http:// proxy, or add "${url.hostname}" to NO_PROXY`;
+    throw new McpxError('config', `the proxy "${label(proxy)}" for server "${name}" is not an HTTP proxy`, { hint });
+  }
+  return url.protocol === 'http:' ? forwarded(proxy) : tunnelled(url, proxy);
+}
+
+function straight(url: URL): Route {
+  const via = isSecure(url) ? https : http;
+  return {
+    proxy: undefined,
+    agent: (options) => new via.Agent(options),
+    request: (to, options) => via.request(to, options),
+  };
+}
+
+/** Plain HTTP: the proxy is asked for the whole URL. */
+function forwarded(proxy: URL): Route {
+  const via = isSecure(proxy) ? https : http;
+  return {
+    proxy: label(proxy),
+    agent: (options) => new via.Agent(options),
+    request: (to, options) => {
+      const headers = { host: to.host, ...options.headers, ...credentials(proxy) };
+      return via.request({ ...options, host: proxy.hostname, port: proxy.port, path: to.href, headers });
+    },
+  };
+}
+
+/** Everything else: the proxy connects us, and sees nothing but bytes. */
+function tunnelled(url: URL, proxy: URL): Route {
+  const via = isSecure(url) ? https : http;
+  return {
+    proxy: label(proxy),
+    agent(options) {
+      const agent = new via.Agent(options);
+      agent.createConnection = (wanted, done) => {
+        openTunnel(proxy, `${url.hostname}:${portOf(url)}`).then(
+          (socket) => done?.(null, isSecure(url) ? tlsConnect({ ...wanted, socket } as object) : socket),
+          (error) => done?.(error, undefined as never),
+        );
+        return undefined;
+      };
+      return agent;
+    },
+    request: (to, options) => via.request(to, options),
+  };
+}
+
+function openTunnel(proxy: URL, target: string): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const request = (isSecure(proxy) ? https : http).request({
+      method: 'CONNECT',
+      host: proxy.hostname,
+      port: proxy.port,
+      path: target,
+      headers: { host: target, ...credentials(proxy) },
+      agent: false,
+    });
+    request.once('connect', ({ statusCode = 0 }, socket: Duplex, head: Buffer) => {
+      if (statusCode === 200) {
+        if (head.length > 0) socket.unshift(head);
+        return resolve(socket);
+      }
+      socket.destroy();
+      const hint =
+        statusCode === 407 ? 'put its credentials into the proxy variable: http://user:password@host' : undefined;
+      const message = `the proxy "${label(proxy)}" refuses a connection to "${target}" (HTTP ${statusCode})`;
+      return reject(undelivered(message, { hint }));
+    });
+    request.once('error', reject);
+    request.end();
+  });
+}
+
+/** The proxy for a URL; undefined for none. Exported for the table of its rules. */
+export function proxyFor(url: URL, world: Surroundings): URL | undefined {
+  const written = variable(isSecure(url) ? 'https_proxy' : 'http_proxy', world) ?? variable('all_proxy', world);
+  if (written === undefined || isExempt(url, variable('no_proxy', world) ?? '')) return undefined;
+  const address = /^[a-z][a-z\d+.-]*:\/\//i.test(written) ? written : `http://${written}`;
+  if (URL.canParse(address)) return new URL(address);
+  throw new McpxError('config', 'the proxy that the environment names is not a valid URL', {
+    hint: 'write it as http://host:port in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY',
+  });
+}
+
+/** In lower case first, as curl does; empty means none. */
+function variable(name: string, world: Surroundings): string | undefined {
+  return [lookup(name, world), lookup(name.toUpperCase(), world)]
+    .find((value) => value !== undefined && value.trim() !== '')
+    ?.trim();
+}
+
+/** Hosts with all their subdomains, addresses, networks such as `10.0.0.0/8`, each with a port or without; `*` is everything. */
+function isExempt(url: URL, list: string): boolean {
+  const host = bare(url.hostname);
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      if (entry === '*') return true;
+      if (entry.includes('/')) return isInside(host, entry);
+      const [, name = entry, port] = isIP(entry) === 6 ? [] : (/^(.*?)(?::(\d+))?$/.exec(entry) ?? []);
+      if (port !== undefined && port !== portOf(url)) return false;
+      const wanted = bare(name).replace(/^\*?\./, '');
+      return host === wanted || (isIP(host) === 0 && host.endsWith(`.${wanted}`));
+    });
+}
+
+function isInside(host: string, network: string): boolean {
+  const [address = '', bits = ''] = network.split('/');
+  const family = (text: string) => (isIP(bare(text)) === 6 ? 'ipv6' : 'ipv4');
+  if (isIP(host) === 0 || isIP(bare(address)) === 0 || !/^\d{1,3}$/.test(bits) || family(host) !== family(address))
+    return false;
+  if (Number(bits) > (family(address) === 'ipv6' ? 128 : 32)) return false;
+  const list = new BlockList();
+  list.addSubnet(bare(address), Number(bits), family(address));
+  return list.check(host, family(host));
+}
+
+/** Without the brackets of IPv6 and the dot of a complete name. */
+function bare(host: string): string {
+  return host.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+function isSecure({ protocol }: URL): boolean {
+  return protocol === 'https:' || protocol === 'wss:';
+}
+
+function portOf(url: URL): string {
+  return url.port === '' ? (isSecure(url) ? '443' : '80') : url.port;
+}
+
+function label({ protocol, host }: URL): string {
+  return `${protocol}//${host}`;
+}
+
+function credentials({ username, password }: URL): OutgoingHttpHeaders {
+  if (username === '') return {};
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(text).toString('base64')}` };
+}
