@@ -1,0 +1,184 @@
+/** Prompts, resources, templates and completion through a front: exposed outside, true inside. */
+import { describe, expect, test } from 'vitest';
+import { DEFAULTS, type Settings } from '../../src/config/config.ts';
+import { createFront } from '../../src/front/front.ts';
+import type { Params } from '../../src/wire/message.ts';
+import { createWorld, type Script } from '../world.ts';
+
+const LISTS: Record<string, unknown> = {
+  'prompts/list': { prompts: [{ name: 'greet', arguments: [{ name: 'who' }], odd: 1 }] },
+  'resources/list': { resources: [{ uri: 'file:///a', name: 'a', odd: 1 }] },
+  'resources/templates/list': { resourceTemplates: [{ uriTemplate: 'file:///{path}', name: 't' }] },
+  'tools/list': { tools: [] },
+};
+
+const full = (more: Script = {}): Script => ({
+  capabilities: { tools: {}, prompts: {}, resources: { subscribe: true }, completions: {}, logging: {} },
+  answer: (method, params) =>
+    LISTS[method] ??
+    (method === 'resources/read'
+      ? { contents: [{ uri: params?.uri, text: 'hi' }, { uri: 'file:///other' }] }
+      : { said: method }),
+  ...more,
+});
+
+function open(scripts: Record<string, Script>, naming: Partial<Settings['naming']> = {}) {
+  const settings = { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } };
+  const world = createWorld(scripts, { settings });
+  const told: unknown[] = [];
+  const front = createFront('aggregate', world.deps, { key: 'k', notify: (...said) => told.push(said) });
+  const request = (method: string, params: Params = {}) =>
+    front.request({ method, params }, { signal: new AbortController().signal }) as Promise<any>;
+  const sent = () => world.sent.filter(({ method }) => LISTS[method] === undefined);
+  return { ...world, front, request, told, sent };
+}
+
+describe('prompts', () => {
+  test('are listed under exposed names and got under their own', async () => {
+    const { request, sent } = open({ a: full(), b: full() });
+    const { prompts } = await request('prompts/list');
+    expect(prompts.map(({ name }: { name: string }) => name)).toEqual(['a__greet', 'b__greet']);
+    expect(prompts[1]).toMatchObject({ odd: 1, _meta: { 'dev.mcpx/server': 'b', 'dev.mcpx/name': 'greet' } });
+    await request('prompts/get', { name: 'b__greet', arguments: { who: 'you' } });
+    expect(sent()).toEqual([
+      { server: 'b', method: 'prompts/get', params: { name: 'greet', arguments: { who: 'you' } } },
+    ]);
+    await expect(request('prompts/get', { name: 'greet' })).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe('resources', () => {
+  test('wrapped: listed, read, and their contents lead back', async () => {
+    const { request, sent } = open({ a: full(), b: full() });
+    const { resources } = await request('resources/list');
+    expect(resources).toHaveLength(2);
+    expect(resources[1]._meta).toMatchObject({ 'dev.mcpx/server': 'b', 'dev.mcpx/uri': 'file:///a' });
+    const { contents } = await request('resources/read', { uri: resources[1].uri });
+    expect(sent()).toEqual([{ server: 'b', method: 'resources/read', params: { uri: 'file:///a' } }]);
+    expect(contents[0].uri).toBe(resources[1].uri);
+    await request('resources/read', { uri: contents[1].uri });
+    expect(sent()[1]).toMatchObject({ server: 'b', params: { uri: 'file:///other' } });
+  });
+
+  test('templates expand to something readable', async () => {
+    const { request, sent } = open({ a: full() });
+    const { resourceTemplates } = await request('resources/templates/list');
+    await request('resources/read', { uri: resourceTemplates[0].uriTemplate.replace('{path}', 'x/y') });
+    expect(sent()[0]?.params).toEqual({ uri: 'file:///x/y' });
+  });
+
+  test('kept: the first that lists one has it, then templates, then the only server with resources', async () => {
+    const naming = { resources: 'keep' } as const;
+    const two = open({ a: full(), b: full() }, naming);
+    expect((await two.request('resources/list')).resources).toHaveLength(1);
+    await two.request('resources/read', { uri: 'file:///a' });
+    await two.request('resources/read', { uri: 'file:///new' });
+    expect(two.sent().map(({ server }) => server)).toEqual(['a', 'a']);
+    await expect(two.request('resources/read', { uri: 'other://x' })).rejects.toMatchObject({ code: -32002 });
+    const one = open({ a: full(), b: {} }, naming);
+    await one.request('resources/read', { uri: 'other://x' });
+    expect(one.sent()).toMatchObject([{ server: 'a', params: { uri: 'other://x' } }]);
+  });
+
+  test.each([
+    'file:///a',
+    'proxy://resource/zzz',
+    `proxy://resource/${Buffer.from('{"server":"nobody","uri":"x"}').toString('base64url')}`,
+    5,
+  ])('a forged URI %j is -32602 and nothing is sent', async (uri) => {
+    const { request, sent } = open({ a: full() });
+    await expect(request('resources/read', { uri })).rejects.toMatchObject({ code: -32602 });
+    expect(sent()).toEqual([]);
+  });
+
+  test('what a filter denies is as good as missing', async () => {
+    const { request, sent } = open({
+      a: full({ spec: { resources: { deny: ['file:///a'] }, prompts: { deny: ['*'] } } }),
+    });
+    expect((await request('resources/list')).resources).toEqual([]);
+    expect((await request('prompts/list')).prompts).toEqual([]);
+    const uri = `proxy://resource/${Buffer.from('{"server":"a","uri":"file:///a"}').toString('base64url')}`;
+    await expect(request('resources/read', { uri })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(request('prompts/get', { name: 'a__greet' })).rejects.toMatchObject({ code: -32602 });
+    expect(sent()).toEqual([]);
+  });
+});
+
+describe('news', () => {
+  test('a subscription reaches the server, and its updates the client, under the exposed URI', async () => {
+    const { request, front, told, sent } = open({ a: full() });
+    const { uri } = (await request('resources/list')).resources[0];
+    await request('resources/subscribe', { uri });
+    expect(sent()).toEqual([{ server: 'a', method: 'resources/subscribe', params: { uri: 'file:///a' } }]);
+    front.heard('a', 'notifications/resources/updated', { uri: 'file:///a' });
+    front.heard('a', 'notifications/resources/updated', { uri: 'file:///other' });
+    front.heard('b', 'notifications/resources/updated', { uri: 'file:///a' });
+    expect(told).toEqual([['notifications/resources/updated', { uri, _meta: { 'dev.mcpx/server': 'a' } }]]);
+    await request('resources/unsubscribe', { uri });
+    front.heard('a', 'notifications/resources/updated', { uri: 'file:///a' });
+    expect(told).toHaveLength(1);
+    expect(sent().at(-1)).toMatchObject({ method: 'resources/unsubscribe', params: { uri: 'file:///a' } });
+  });
+
+  test('log messages are filtered by the level of the client', async () => {
+    const { request, front, told } = open({ a: full() });
+    await request('logging/setLevel', { level: 'warning' });
+    front.heard('a', 'notifications/message', { level: 'info', data: 1 });
+    front.heard('a', 'notifications/message', { level: 'error', data: 2 });
+    front.heard('a', 'notifications/unheard-of', {});
+    expect(told).toEqual([['notifications/message', { level: 'error', data: 2, _meta: { 'dev.mcpx/server': 'a' } }]]);
+    await expect(request('logging/setLevel', { level: 'loud' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('a client that has gone wants nothing any more', async () => {
+    const { request, front, sent } = open({ a: full() });
+    const { uri } = (await request('resources/list')).resources[0];
+    await request('resources/subscribe', { uri });
+    front.close();
+    await expect.poll(() => sent().at(-1)).toMatchObject({ method: 'resources/unsubscribe' });
+  });
+});
+
+describe('completion', () => {
+  test('refers to what the server knows', async () => {
+    const { request, sent } = open({ a: full() });
+    const argument = { name: 'who', value: 'y' };
+    await request('completion/complete', { ref: { type: 'ref/prompt', name: 'a__greet' }, argument });
+    const { resourceTemplates } = await request('resources/templates/list');
+    await request('completion/complete', {
+      ref: { type: 'ref/resource', uri: resourceTemplates[0].uriTemplate },
+      argument,
+    });
+    expect(sent().map(({ params }) => params)).toEqual([
+      { ref: { type: 'ref/prompt', name: 'greet' }, argument },
+      { ref: { type: 'ref/resource', uri: 'file:///{path}' }, argument },
+    ]);
+    await expect(request('completion/complete', {})).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe('initialize', () => {
+  const hello = { protocolVersion: '2025-11-25', capabilities: {} };
+
+  test('has the union of what the servers can do', async () => {
+    const { request } = open({ a: full(), b: {} });
+    expect((await request('initialize', hello)).capabilities).toEqual({
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+      completions: {},
+      logging: {},
+    });
+    expect((await open({ b: { tools: [] } }).request('initialize', hello)).capabilities).toEqual({
+      tools: { listChanged: true },
+    });
+  });
+
+  test('one server with plain names and kept URIs introduces itself', async () => {
+    const transparent = { style: 'plain', resources: 'keep' } as const;
+    const one = await open({ a: full({ instructions: 'Mine.' }) }, transparent).request('initialize', hello);
+    expect(one).toMatchObject({ serverInfo: { name: 'a' }, instructions: 'Mine.' });
+    const two = await open({ a: full(), b: full() }, transparent).request('initialize', hello);
+    expect(two.serverInfo.name).toBe('mcpx');
+  });
+});

@@ -1,0 +1,154 @@
+/** Upstream → downstream, and what downstreams keep wanting of upstreams. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SILENT } from '../../src/observe/log.ts';
+import { createHeartbeat } from '../../src/router/heartbeat.ts';
+import { towards, unattributed, withServer } from '../../src/router/reverse.ts';
+import { createWishes, isLogLevel } from '../../src/router/wishes.ts';
+import type { Connection } from '../../src/upstream/connection.ts';
+
+const incoming = { signal: new AbortController().signal };
+const question = (method: string, params = {}) => ({ jsonrpc: '2.0' as const, id: 1, method, params });
+
+describe('questions', () => {
+  const asker = (capabilities: Record<string, unknown>) => {
+    const asked: unknown[] = [];
+    const way = {
+      caller: { key: 'k', capabilities },
+      ask: async (method: string, params: unknown) => {
+        asked.push({ method, params });
+        return { answer: 42 };
+      },
+    };
+    return { asked, asks: towards('github', way).asked! };
+  };
+
+  test.each([
+    ['roots/list', 'roots'],
+    ['sampling/createMessage', 'sampling'],
+    ['elicitation/create', 'elicitation'],
+  ])('%s goes to a client with %s, and says which server asks', async (method, capability) => {
+    const { asked, asks } = asker({ [capability]: {} });
+    expect(await asks(question(method, { x: 1, _meta: { y: 2 } }), incoming)).toEqual({ answer: 42 });
+    expect(asked).toEqual([{ method, params: { x: 1, _meta: { y: 2, 'dev.mcpx/server': 'github' } } }]);
+  });
+
+  test('a client that cannot answer is not asked', async () => {
+    const { asked, asks } = asker({});
+    await expect(asks(question('sampling/createMessage'), incoming)).rejects.toMatchObject({ code: -32601 });
+    expect(asked).toEqual([]);
+  });
+
+  test('a client without a way back is an error, not a wait', async () => {
+    const { asked } = towards('github', { caller: { key: 'k', capabilities: { roots: {} } } });
+    await expect(asked!(question('roots/list'), incoming)).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('other methods are not found', async () => {
+    const { asks } = asker({ roots: {} });
+    await expect(asks(question('tools/list'), incoming)).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test('what belongs to no call, or to several, is said as such', () => {
+    expect(unattributed('github', 'roots/list', 'none').message).toContain('no call is under way');
+    expect(unattributed('github', 'roots/list', 'several').message).toContain('several calls');
+  });
+
+  test('messages of a call go to its client', () => {
+    const heard: unknown[] = [];
+    const way = { caller: { key: 'k', capabilities: {} }, notify: (...said: unknown[]) => heard.push(said) };
+    towards('github', way).heard?.({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info' } });
+    expect(heard).toEqual([['notifications/message', withServer('github', { level: 'info' })]]);
+  });
+});
+
+describe('the heartbeat', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('speaks up after silence, always increasing, and stays below the next real step', () => {
+    const sent: number[] = [];
+    const heart = createHeartbeat(({ progress }) => sent.push(Number(progress)));
+    vi.advanceTimersByTime(31_000);
+    heart.progress({ progress: 1, total: 3 });
+    vi.advanceTimersByTime(14_000);
+    heart.progress({ progress: 2, total: 3 });
+    vi.advanceTimersByTime(16_000);
+    heart.progress({ progress: 3, total: 3 });
+    heart.stop();
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toHaveLength(6);
+    expect([...sent].sort((a, b) => a - b)).toEqual(sent);
+    expect(new Set(sent).size).toBe(sent.length);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('wishes', () => {
+  function world(states: Record<string, 'ready' | 'idle'>, capabilities: Record<string, unknown> = { logging: {} }) {
+    const told: unknown[] = [];
+    const connections = Object.entries(states).map(([name, kind]) => ({
+      name,
+      state: { kind },
+      hello: { capabilities },
+      request: async (method: string, params: unknown) => {
+        told.push([name, method, params]);
+        if (name === 'rude') throw new Error('no');
+      },
+    })) as unknown as Connection[];
+    const pool = { all: () => connections, get: (name: string) => connections.find((one) => one.name === name) };
+    return { told, wishes: createWishes({ pool, log: SILENT }) };
+  }
+  const resource = { server: 'a', uri: 'x://y' };
+
+  test('a shared subscription ends with its last holder', () => {
+    const { wishes, told } = world({ a: 'ready' });
+    wishes.subscribe(resource, 'one');
+    wishes.subscribe(resource, 'two');
+    expect(wishes.wants(resource, 'one')).toBe(true);
+    expect(wishes.unsubscribe(resource, 'one')).toBe(false);
+    expect(wishes.unsubscribe(resource, 'one')).toBe(false);
+    expect(wishes.wants(resource, 'one')).toBe(false);
+    wishes.leave('two');
+    expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
+  });
+
+  test('the most talkative level wins, and filters per downstream', () => {
+    const { wishes, told } = world({ a: 'ready', b: 'idle', rude: 'ready' });
+    wishes.setLevel('error', 'one');
+    wishes.setLevel('debug', 'two');
+    expect(told).toEqual([
+      ['a', 'logging/setLevel', { level: 'error' }],
+      ['rude', 'logging/setLevel', { level: 'error' }],
+      ['a', 'logging/setLevel', { level: 'debug' }],
+      ['rude', 'logging/setLevel', { level: 'debug' }],
+    ]);
+    expect([wishes.hears('info', 'one'), wishes.hears('error', 'one'), wishes.hears('info', 'two')]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(wishes.hears('debug', 'never set one')).toBe(true);
+    expect([isLogLevel('notice'), isLogLevel('loud'), isLogLevel(3)]).toEqual([true, false, false]);
+  });
+
+  test('a new connection is told everything again', () => {
+    const { wishes, told } = world({ a: 'ready' });
+    wishes.reconnected('a');
+    expect(told).toEqual([]);
+    wishes.setLevel('warning', 'one');
+    wishes.subscribe(resource, 'one');
+    wishes.subscribe({ server: 'b', uri: 'z' }, 'one');
+    told.length = 0;
+    wishes.reconnected('a');
+    expect(told).toEqual([
+      ['a', 'logging/setLevel', { level: 'warning' }],
+      ['a', 'resources/subscribe', { uri: 'x://y' }],
+    ]);
+  });
+
+  test('a server without logging is not told a level', () => {
+    const { wishes, told } = world({ a: 'ready' }, {});
+    wishes.setLevel('debug', 'one');
+    expect(told).toEqual([]);
+  });
+});
