@@ -6,10 +6,14 @@ import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { type Authenticator, mayUseProfile, type Principal } from '../policy/auth.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
+import { createParking } from './events.ts';
 import type { Gateway } from './gateway.ts';
 import { refusal, refuseOpenBind, urlOf } from './guard.ts';
-import { serveMcp } from './mcp.ts';
+import { type SseSession, serveMessages, serveSse } from './legacy-sse.ts';
+import { type McpDeps, type McpVisit, serveDelete, serveGet, servePost } from './mcp.ts';
 import { sendJson, sendRpcError } from './reply.ts';
+import type { HttpSession } from './session.ts';
+import { createSessions } from './sessions.ts';
 
 export interface HttpOptions {
   gateway: Gateway;
@@ -28,37 +32,68 @@ export interface HttpListener {
 interface Visit {
   request: IncomingMessage;
   response: ServerResponse;
-  url: URL;
+  query: URLSearchParams;
   principal: Principal | undefined;
 }
 
-interface Route {
-  method: string;
-  path: RegExp;
-  serve(visit: Visit, options: HttpOptions, profile: string | undefined): void | Promise<void>;
+interface Served extends HttpOptions {
+  mcp: McpDeps;
+  /** Aborted by a stop. */
+  stopping: AbortSignal;
 }
+
+interface Route {
+  path: RegExp;
+  methods: Record<string, Serve>;
+  /** Which setting offers it, where not all do. */
+  offered?: (settings: Settings['http']) => boolean;
+}
+
+type Serve = (visit: Visit, served: Served, profile: string | undefined) => void | Promise<void>;
+type ServeMcp = (visit: McpVisit, deps: McpDeps) => void | Promise<void>;
+
+const mcp =
+  (serve: ServeMcp, front?: FrontKind): Serve =>
+  (visit, served, profile) =>
+    openMcp(visit, served, { profile, front, serve });
 
 const ROUTES: Route[] = [
   {
-    method: 'GET',
-    path: /^\/api\/status$/,
-    serve: (visit, { gateway }) => sendJson(visit.response, 200, gateway.status(visit.principal)),
-  },
-  {
-    method: 'POST',
     path: /^\/mcp(?:\/([^/]+))?$/,
-    serve: (visit, options, profile) => openMcp(visit, options, { profile }),
+    methods: { POST: mcp(servePost), GET: mcp(serveGet), DELETE: mcp(serveDelete) },
   },
   {
-    method: 'POST',
     path: /^\/api\/([^/]+)\/mcp$/,
-    serve: (visit, options, profile) => openMcp(visit, options, { profile, front: 'aggregate' }),
+    methods: {
+      POST: mcp(servePost, 'aggregate'),
+      GET: mcp(serveGet, 'aggregate'),
+      DELETE: mcp(serveDelete, 'aggregate'),
+    },
+  },
+  {
+    path: /^\/sse(?:\/([^/]+))?$/,
+    methods: { GET: mcp(serveSse) },
+    offered: ({ legacySse }) => legacySse,
+  },
+  {
+    path: /^\/messages$/,
+    methods: {
+      POST: ({ query, principal, ...visit }, { mcp }) =>
+        serveMessages({ ...visit, ...(principal && { principal }), id: query.get('sessionId') }, mcp),
+    },
+    offered: ({ legacySse }) => legacySse,
+  },
+  {
+    path: /^\/api\/status$/,
+    methods: { GET: (visit, { gateway }) => sendJson(visit.response, 200, gateway.status(visit.principal)) },
   },
 ];
 
 /** ms; a request that is slower than this to arrive is cut. */
 const HEADERS_TIMEOUT = 10_000;
 const REQUEST_TIMEOUT = 30_000;
+/** ms between two looks for requests that are too slow. */
+const CHECK_INTERVAL = 5000;
 const MAX_HEADERS = 16 * 1024;
 /** ms that answers under way may take after a stop. */
 const DRAIN = 3000;
@@ -70,52 +105,70 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     maxHeaderSize: MAX_HEADERS,
     headersTimeout: HEADERS_TIMEOUT,
     requestTimeout: REQUEST_TIMEOUT,
+    connectionsCheckingInterval: CHECK_INTERVAL,
   });
-  server.on('request', (request, response) => void visit(request, response, options));
-  await bind(server, host, port);
+  const { gateway, settings, log } = options;
+  const parking = createParking();
+  const sessions = createSessions<HttpSession | SseSession>(settings, parking.sweep);
+  const stopping = new AbortController();
+  const mcp = { gateway, maxBody: settings.maxBody, sessions, parking, log };
+  const served: Served = { ...options, mcp, stopping: stopping.signal };
+  server.on('request', (request, response) => void visit(request, response, served));
+  await bind(server, host, port).catch((error) => {
+    sessions.close('');
+    throw error;
+  });
   const bound = server.address() as AddressInfo;
-  return { url: urlOf(host, bound.port), close: () => stop(server) };
+  return {
+    url: urlOf(host, bound.port),
+    close() {
+      stopping.abort();
+      return stop(server, sessions);
+    },
+  };
 }
 
-async function visit(request: IncomingMessage, response: ServerResponse, options: HttpOptions): Promise<void> {
+async function visit(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
   try {
-    await dispatch(request, response, options);
+    await dispatch(request, response, served);
   } catch (error) {
-    options.log.error(`${request.method} ${request.url} failed: ${messageOf(error)}`);
+    // A client that leaves in the middle of its request is no failure of ours.
+    if (request.destroyed && !request.complete) return served.log.debug(`${request.method} was cut off by the client`);
+    served.log.error(`${request.method} ${request.url} failed: ${messageOf(error)}`);
     sendRpcError(response, 500, { code: INTERNAL_ERROR, message: 'Internal error' });
   }
 }
 
-async function dispatch(request: IncomingMessage, response: ServerResponse, options: HttpOptions): Promise<void> {
-  const { settings, auth } = options;
+async function dispatch(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+  const { settings, auth } = served;
+  const fail = (status: number, message: string, headers?: Record<string, string>) =>
+    sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
   const refused = refusal(request, { host: settings.host, hosts: settings.hosts, origins: settings.cors.origins });
-  if (refused !== undefined) return sendRpcError(response, 403, { code: INVALID_REQUEST, message: refused });
+  if (refused !== undefined) return fail(403, refused);
+  if (served.stopping.aborted) return fail(503, 'mcpx is stopping', { Connection: 'close' });
 
   const principal = auth.principal(request.headers.authorization);
-  if (auth.required && principal === undefined) {
-    return sendRpcError(
-      response,
-      401,
-      { code: INVALID_REQUEST, message: 'Unauthorized' },
-      { 'WWW-Authenticate': 'Bearer' },
-    );
+  if (auth.required && principal === undefined) return fail(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+
+  const { url = '/', method = '' } = request;
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const route = ROUTES.find((one) => one.path.test(path) && (one.offered?.(settings) ?? true));
+  if (route === undefined) return sendJson(response, 404, { error: `no such route: ${path}` });
+  const serve = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
+  if (serve === undefined) {
+    const Allow = Object.keys(route.methods).join(', ');
+    return sendJson(response, 405, { error: `${method} is not allowed here` }, { Allow });
   }
-  const url = new URL(request.url ?? '/', 'http://mcpx.invalid');
-  const routes = ROUTES.filter((route) => route.path.test(url.pathname));
-  const route = routes.find(({ method }) => method === request.method);
-  if (routes.length === 0) return sendJson(response, 404, { error: `no such route: ${url.pathname}` });
-  if (route === undefined) {
-    const Allow = routes.map(({ method }) => method).join(', ');
-    return sendJson(response, 405, { error: `${request.method} is not allowed here` }, { Allow });
-  }
-  await route.serve({ request, response, url, principal }, options, route.path.exec(url.pathname)?.[1]);
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  await serve({ request, response, query, principal }, served, route.path.exec(path)?.[1]);
 }
 
 /** Which profile and front a URL means, then MCP. */
 function openMcp(
-  { request, response, url, principal }: Visit,
-  { gateway, settings }: HttpOptions,
-  asked: { profile: string | undefined; front?: FrontKind },
+  { request, response, query, principal }: Visit,
+  { gateway, mcp }: Served,
+  asked: { profile: string | undefined; front: FrontKind | undefined; serve: ServeMcp },
 ): void | Promise<void> {
   const profile = asked.profile === undefined ? gateway.mainProfile : decode(asked.profile);
   const hidden = profile === undefined || (principal !== undefined && !mayUseProfile(principal, profile));
@@ -123,18 +176,17 @@ function openMcp(
   const fail = (status: number, message: string) => sendRpcError(response, status, { code: INVALID_REQUEST, message });
   if (profile === undefined || state === 'unknown') return fail(404, `no profile is called "${profile ?? ''}"`);
   if (state === 'disabled') return fail(403, `the profile "${profile}" is disabled`);
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
+  if (request.method === 'POST' && !JSON_BODY.test(request.headers['content-type'] ?? ''))
     return fail(415, 'the Content-Type must be application/json');
 
-  const wanted = url.searchParams.get('front');
+  const wanted = query.get('front');
   if (wanted !== null && wanted !== 'compact' && wanted !== 'aggregate')
     return fail(400, '"front" must be compact or aggregate');
   const front = wanted ?? asked.front;
-  return serveMcp(
-    { request, response, profile, ...(front && { front }), ...(principal && { principal }) },
-    { gateway, maxBody: settings.maxBody },
-  );
+  return asked.serve({ request, response, profile, ...(front && { front }), ...(principal && { principal }) }, mcp);
 }
+
+const JSON_BODY = /^application\/json\s*(?:;|$)/i;
 
 function decode(segment: string): string {
   try {
@@ -160,10 +212,24 @@ function bindError(error: NodeJS.ErrnoException, host: string, port: number): Mc
   return new McpxError('failed', why, { hint, cause: error });
 }
 
-async function stop(server: Server): Promise<void> {
+/** Idle sessions end at once, the others when their calls are answered; after the bound all are cut. */
+async function stop(server: Server, sessions: McpDeps['sessions']): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), DRAIN);
+  const release = () => {
+    sessions.release(STOPPING);
+    server.closeIdleConnections();
+  };
+  release();
+  const timer = setInterval(release, 20);
+  const bound = setTimeout(() => {
+    sessions.close(STOPPING);
+    // What was just written gets a moment to leave.
+    setTimeout(() => server.closeAllConnections(), 50);
+  }, DRAIN);
   await closed;
-  clearTimeout(timer);
+  clearInterval(timer);
+  clearTimeout(bound);
+  sessions.close(STOPPING);
 }
+
+const STOPPING = 'mcpx is stopping';

@@ -1,23 +1,24 @@
-/** MCP over HTTP POST: one JSON-RPC message in, one JSON answer out, without a session. */
+/** MCP over Streamable HTTP: POST with a session or without, the stream of GET, DELETE. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../config/config.ts';
 import { toRpcError } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
-import {
-  INVALID_REQUEST,
-  invalidReason,
-  isId,
-  isRecord,
-  isRequest,
-  type Message,
-  PARSE_ERROR,
-  type RpcRequest,
-} from '../wire/message.ts';
-import type { Gateway } from './gateway.ts';
-import { sendEmpty, sendJson, sendRpcError } from './reply.ts';
+import { IncomingCall } from '../wire/incoming.ts';
+import { INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../wire/message.ts';
+import { type Accepts, Answer } from './answer.ts';
+import { type Posted, readBody, readMessages } from './body.ts';
+import { EventStream, type Parking } from './events.ts';
+import type { Gateway, Session } from './gateway.ts';
+import type { SseSession } from './legacy-sse.ts';
+import { acceptsEvents, readAccept, readVersion, VERSIONS_TEXT } from './negotiate.ts';
+import { sendEmpty, sendRpcError } from './reply.ts';
+import { allowsBatch, HttpSession } from './session.ts';
+import type { Sessions } from './sessions.ts';
 
-export interface McpRequest {
+/** A request for MCP, after the guards. */
+export interface McpVisit {
   request: IncomingMessage;
   response: ServerResponse;
   profile: string;
@@ -26,78 +27,188 @@ export interface McpRequest {
 }
 
 export interface McpDeps {
-  gateway: Gateway;
+  gateway: Pick<Gateway, 'open'>;
   /** Bytes of a body. */
   maxBody: number;
+  sessions: Sessions<HttpSession | SseSession>;
+  parking: Parking;
+  log: Log;
 }
 
-export async function serveMcp(call: McpRequest, { gateway, maxBody }: McpDeps): Promise<void> {
-  const { request, response, profile } = call;
+const SESSION_HEADER = 'mcp-session-id';
+
+export async function servePost(visit: McpVisit, deps: McpDeps): Promise<void> {
+  const { request, response } = visit;
+  const accepts = readAccept(request.headers.accept);
+  if (!accepts.json && !accepts.events)
+    return refuse(response, 406, 'the client must accept application/json or text/event-stream');
+  const posted = await receive(visit, deps.maxBody);
+  if (posted === undefined) return;
+
+  const session = sessionOf(visit, deps);
+  if (session === 'unknown') return refuse(response, 404, UNKNOWN_SESSION);
+  const first = posted.messages[0];
+  if (!posted.batch && first !== undefined && isRequest(first) && first.method === 'initialize') {
+    if (session !== undefined) return refuse(response, 400, 'this session is initialized already', first.id);
+    return initialize(first, accepts, visit, deps);
+  }
+  const version = readVersion(request.headers);
+  if (version === undefined) return refuse(response, 400, WRONG_VERSION);
+  const refused = posted.batch ? batchProblem(posted, session?.version ?? version) : undefined;
+  if (refused !== undefined) return refuse(response, 400, refused);
+  if (session !== undefined) return session.post(posted, response, accepts);
+  return answerAlone(posted, accepts, visit, deps);
+}
+
+export function serveGet(visit: McpVisit, deps: McpDeps): void {
+  const { request, response } = visit;
+  const session = existing(visit, deps);
+  if (session === undefined) return;
+  const last = request.headers['last-event-id'];
+  if (!acceptsEvents(request.headers.accept)) refuse(response, 406, 'the client must accept text/event-stream');
+  else if (!session.listen(response, typeof last === 'string' ? last : undefined))
+    refuse(response, 400, 'there is nothing to resume after this event');
+}
+
+export function serveDelete(visit: McpVisit, deps: McpDeps): void {
+  const session = existing(visit, deps);
+  if (session === undefined) return;
+  deps.sessions.end(session, 'the client ended the session');
+  sendEmpty(visit.response, 200);
+}
+
+const UNKNOWN_SESSION = 'there is no such session: initialize a new one';
+const WRONG_VERSION = `this protocol version is not spoken here; these are: ${VERSIONS_TEXT}`;
+
+function refuse(response: ServerResponse, status: number, message: string, id?: RpcRequest['id']): void {
+  sendRpcError(response, status, { code: INVALID_REQUEST, message, ...(id !== undefined && { id }) });
+}
+
+/** The messages of the body; where there are none, the answer is on its way. */
+export async function receive(
+  { request, response }: Pick<McpVisit, 'request' | 'response'>,
+  maxBody: number,
+): Promise<Posted | undefined> {
   const body = await readBody(request, maxBody);
   if (body === undefined) {
-    request.resume();
-    return sendRpcError(
-      response,
-      413,
-      { code: INVALID_REQUEST, message: `the body is larger than ${maxBody} bytes` },
-      { Connection: 'close' },
-    );
+    const message = `the body is larger than ${maxBody} bytes`;
+    sendRpcError(response, 413, { code: INVALID_REQUEST, message }, { Connection: 'close' });
+    return undefined;
   }
-  const message = parse(body);
-  if ('problem' in message) return sendRpcError(response, 400, message.problem);
-  if (!isRequest(message)) return sendEmpty(response, 202);
+  const posted = readMessages(body);
+  if ('messages' in posted) return posted;
+  sendRpcError(response, 400, posted);
+  return undefined;
+}
 
-  const session = gateway.open({
+/** The session that a request names; a session of another token or profile is no session. */
+function sessionOf({ request, profile, principal }: McpVisit, { sessions }: McpDeps) {
+  const id = request.headers[SESSION_HEADER];
+  if (id === undefined) return undefined;
+  const found = sessions.find(String(id), principal);
+  return found?.kind === 'streamable' && found.profile === profile ? found : 'unknown';
+}
+
+/** The session of a GET or DELETE; where there is none, the answer is on its way. */
+function existing(visit: McpVisit, deps: McpDeps): HttpSession | undefined {
+  const { request, response } = visit;
+  const session = sessionOf(visit, deps);
+  if (session === undefined) refuse(response, 400, 'the header Mcp-Session-Id is missing');
+  else if (session === 'unknown') refuse(response, 404, UNKNOWN_SESSION);
+  else if (readVersion(request.headers) === undefined) refuse(response, 400, WRONG_VERSION);
+  else return session;
+  return undefined;
+}
+
+function batchProblem({ messages }: Posted, version: string): string | undefined {
+  if (!allowsBatch(version)) return `the protocol version ${version} has no batches`;
+  const hello = messages.some((message) => isRequest(message) && message.method === 'initialize');
+  return hello ? '"initialize" must not be part of a batch' : undefined;
+}
+
+/** Begins a session, whose id the client learns from a header of the answer. */
+async function initialize(request: RpcRequest, accepts: Accepts, visit: McpVisit, deps: McpDeps): Promise<void> {
+  const { response, profile, principal } = visit;
+  const { sessions, parking, log } = deps;
+  const full = sessions.room(principal);
+  if (full !== undefined) {
+    const error = { code: -32000, message: full.message, id: request.id };
+    return sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
+  }
+  const session = new HttpSession({
+    id: sessions.newId(),
     profile,
-    downstream: { key: randomUUID(), notify: () => undefined },
-    ...(call.front && { front: call.front }),
-    ...(call.principal && { principal: call.principal }),
+    principal,
+    parking,
+    invalid: (reason) => log.debug(`a client sent something that is of no use: ${reason}`),
+    close: () => opened.close(),
   });
+  const opened = openFront(visit, deps, (method, params) => session.notify(method, params));
+  sessions.add(session);
+  const reply = (outcome: { result: unknown } | { error: ReturnType<typeof toRpcError> }) => {
+    const headers: Record<string, string> = 'result' in outcome ? { 'Mcp-Session-Id': session.id } : {};
+    const stream = () => new EventStream();
+    new Answer({ response, accepts, owed: 1, batch: false, headers, stream }).give({
+      jsonrpc: '2.0',
+      id: request.id,
+      ...outcome,
+    });
+  };
   try {
-    await answer(message, response, session.front);
-  } finally {
-    session.close();
-  }
-}
-
-async function answer(
-  message: RpcRequest,
-  response: ServerResponse,
-  front: ReturnType<Gateway['open']>['front'],
-): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  const { id } = message;
-  try {
-    const result = await front.request(message, { signal: gone.signal });
-    sendJson(response, 200, { jsonrpc: '2.0', id, result });
+    const result = await opened.front.request(request, { signal: new AbortController().signal });
+    session.begin(opened.front, isRecord(result) ? String(result.protocolVersion) : '');
+    if (response.destroyed) return sessions.end(session, 'the client left');
+    reply({ result });
   } catch (error) {
-    sendJson(response, 200, { jsonrpc: '2.0', id, error: toRpcError(error) });
+    sessions.end(session, 'the session did not begin');
+    reply({ error: toRpcError(error) });
   }
 }
 
-function parse(body: string): Message | { problem: { code: number; message: string; id?: string | number } } {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return { problem: { code: PARSE_ERROR, message: 'Parse error: the body is not JSON' } };
-  }
-  const reason = invalidReason(value);
-  if (reason === undefined) return value as Message;
-  const id = isRecord(value) && isId(value.id) ? { id: value.id } : {};
-  return { problem: { code: INVALID_REQUEST, message: `Invalid Request: ${reason}`, ...id } };
+/** Nothing of ours is on the way to a client that cannot be asked. */
+const ALONE = { origin: undefined, about: undefined };
+
+/** Requests without a session: a front for this POST alone, and a client that hangs up cancels them. */
+async function answerAlone(posted: Posted, accepts: Accepts, visit: McpVisit, deps: McpDeps): Promise<void> {
+  const { response } = visit;
+  const { messages, refused, batch } = posted;
+  const requests = messages.filter(isRequest);
+  const owed = requests.length + refused.length;
+  if (owed === 0) return sendEmpty(response, 202);
+  const { front, close } = openFront(visit, deps, () => undefined);
+  const answer = new Answer({ response, accepts, owed, batch, stream: () => new EventStream() });
+  const push = (message: unknown) => void answer.push(JSON.stringify(message), { kept: false });
+  const calls = requests.map((request) => ({ request, call: new IncomingCall(request, push, ALONE) }));
+  response.once('close', () => {
+    for (const { call } of calls) call.abort('the client went away');
+  });
+  for (const one of refused) answer.give(one);
+  await Promise.all(
+    calls.map(async ({ request, call }) => {
+      const { signal, progress } = call;
+      const notify: Parameters<typeof openFront>[2] = (method, params) =>
+        push({ jsonrpc: '2.0', method, ...(params && { params }) });
+      try {
+        const result = await front.request(request, { signal, notify, ...(progress && { progress }) });
+        call.finish();
+        answer.give({ jsonrpc: '2.0', id: request.id, result });
+      } catch (error) {
+        answer.give({ jsonrpc: '2.0', id: request.id, error: toRpcError(error) });
+      }
+    }),
+  );
+  close();
 }
 
-/** The whole body, or undefined once it is known to be too large. */
-async function readBody(request: IncomingMessage, maxBody: number): Promise<string | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBody) return undefined;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBody) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+export function openFront(
+  { profile, front, principal }: McpVisit,
+  { gateway }: McpDeps,
+  notify: (method: string, params?: Record<string, unknown>) => void,
+): Session {
+  return gateway.open({
+    profile,
+    downstream: { key: randomUUID(), notify },
+    ...(front && { front }),
+    ...(principal && { principal }),
+  });
 }

@@ -2,7 +2,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Id } from '../wire/message.ts';
 
-const HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const;
+export const HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const;
+
+/** ms without progress after which a client that does not take its answer is cut. */
+const STALLED = 60_000;
 
 export function sendJson(
   response: ServerResponse,
@@ -10,8 +13,17 @@ export function sendJson(
   body: unknown,
   headers: Record<string, string> = {},
 ): void {
+  sendText(response, status, JSON.stringify(body), headers);
+}
+
+/** JSON that is text already. */
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: Record<string, string> = {},
+): void {
   if (response.headersSent || response.destroyed) return;
-  const text = JSON.stringify(body);
   response.writeHead(status, {
     ...HEADERS,
     'Content-Type': 'application/json',
@@ -19,11 +31,12 @@ export function sendJson(
     ...headers,
   });
   response.end(text);
+  if (response.writableLength > 0) response.setTimeout(STALLED, () => response.destroy());
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, { ...HEADERS, ...headers });
+  response.writeHead(status, { ...HEADERS, 'Content-Length': 0, ...headers });
   response.end();
 }
 
@@ -31,9 +44,9 @@ export function sendEmpty(response: ServerResponse, status: number, headers: Rec
 export function sendRpcError(
   response: ServerResponse,
   status: number,
-  error: { code: number; message: string; id?: Id | null },
+  error: { code: number; message: string; id?: Id | null; data?: unknown },
   headers: Record<string, string> = {},
 ): void {
-  const { code, message, id = null } = error;
-  sendJson(response, status, { jsonrpc: '2.0', id, error: { code, message } }, headers);
+  const { id = null, ...rest } = error;
+  sendJson(response, status, { jsonrpc: '2.0', id, error: rest }, headers);
 }

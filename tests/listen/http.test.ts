@@ -185,8 +185,8 @@ describe('bad input', () => {
 
   test('another method is 405 with Allow, an unknown route 404', async () => {
     const url = await start();
-    const wrong = await send(`${url}/mcp`, { method: 'GET' });
-    expect([wrong.status, wrong.headers.allow]).toEqual([405, 'POST']);
+    const wrong = await send(`${url}/mcp`, { method: 'PUT' });
+    expect([wrong.status, wrong.headers.allow]).toEqual([405, 'POST, GET, DELETE']);
     expect((await send(`${url}/nowhere`, { method: 'GET' })).status).toBe(404);
   });
 

@@ -1,0 +1,91 @@
+/** The answer to one POST: plain JSON where nothing comes before it, an event stream otherwise. */
+import type { ServerResponse } from 'node:http';
+import type { RpcResponse } from '../wire/message.ts';
+import type { EventStream } from './events.ts';
+import { sendEmpty, sendText } from './reply.ts';
+
+/** What a client takes. */
+export interface Accepts {
+  json: boolean;
+  events: boolean;
+}
+
+export interface AnswerOptions {
+  response: ServerResponse;
+  accepts: Accepts;
+  /** Requests that wait for their answer here. */
+  owed: number;
+  /** Whether several answers, or one, are an array. */
+  batch: boolean;
+  headers?: Record<string, string>;
+  /** Makes the stream when one is needed. */
+  stream(): EventStream;
+  /** Everything that was owed is written or never comes. */
+  done?(stream: EventStream | undefined): void;
+}
+
+/** ms after which a client that takes an event stream gets one: it can then tell a slow answer from a dead connection, and resume. */
+const PATIENCE = 500;
+
+export class Answer {
+  readonly #options: AnswerOptions;
+  readonly #texts: string[] = [];
+  #owed: number;
+  #stream: EventStream | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: AnswerOptions) {
+    this.#options = options;
+    this.#owed = options.owed;
+    if (!options.accepts.json) this.#open();
+    else if (options.accepts.events) this.#timer = setTimeout(() => this.#open(), PATIENCE);
+  }
+
+  /** Whether everything that was owed came. */
+  get over(): boolean {
+    return this.#owed === 0;
+  }
+
+  /** Sends something that precedes the answer; false where this client has no stream for it. */
+  push(text: string, options: { kept: boolean }): boolean {
+    if (this.over) return false;
+    if (this.#stream === undefined && this.#options.accepts.events) this.#open();
+    this.#stream?.push(text, options);
+    return this.#stream !== undefined;
+  }
+
+  /** One of the answers that are owed. Throws, and owes it still, where it cannot be written as JSON. */
+  give(answer: RpcResponse): void {
+    const text = JSON.stringify(answer);
+    if (this.#stream !== undefined) this.#stream.push(text, { kept: true });
+    else this.#texts.push(text);
+    this.skip();
+  }
+
+  /** A request that was cancelled gets no answer. */
+  skip(): void {
+    this.#owed -= 1;
+    if (this.#owed > 0) return;
+    clearTimeout(this.#timer);
+    if (this.#stream !== undefined) this.#stream.end();
+    else this.#sendJson();
+    this.#options.done?.(this.#stream);
+  }
+
+  #sendJson(): void {
+    const { response, batch, headers } = this.#options;
+    const [first] = this.#texts;
+    if (first === undefined) sendEmpty(response, 202, headers);
+    else sendText(response, 200, batch ? `[${this.#texts.join(',')}]` : first, headers);
+  }
+
+  /** A client that left before it knew of a stream cannot come back for it. */
+  #open(): void {
+    clearTimeout(this.#timer);
+    const { response, headers = {}, stream } = this.#options;
+    if (response.destroyed) return;
+    this.#stream = stream();
+    this.#stream.attach(response, { headers });
+    for (const text of this.#texts.splice(0)) this.#stream.push(text, { kept: true });
+  }
+}

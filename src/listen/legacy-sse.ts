@@ -1,0 +1,143 @@
+/** The transport of 2024-11-05, for clients that still need it: one event stream per session, messages by POST to the address it names. */
+import type { ServerResponse } from 'node:http';
+import { McpxError } from '../errors.ts';
+import type { Front } from '../front/front.ts';
+import type { Principal } from '../policy/auth.ts';
+import { INVALID_REQUEST, isNotification, isResponse, type Message } from '../wire/message.ts';
+import { createPeer, type Peer, type Receiver } from '../wire/peer.ts';
+import { EventStream } from './events.ts';
+import type { Session } from './gateway.ts';
+import { type McpDeps, type McpVisit, openFront, receive } from './mcp.ts';
+import { sendEmpty, sendRpcError } from './reply.ts';
+import type { Member } from './sessions.ts';
+
+/** Characters that may wait before the client is asked nothing more, and before it may ask nothing more. */
+const MAX_QUESTIONS = 1024 * 1024;
+const MAX_ANSWERS = 16 * 1024 * 1024;
+
+export interface SseSessionOptions {
+  id: string;
+  profile: string;
+  principal: Principal | undefined;
+  response: ServerResponse;
+  invalid(reason: string): void;
+}
+
+export class SseSession implements Member {
+  readonly kind = 'sse';
+  readonly busy = true;
+  readonly id: string;
+  readonly profile: string;
+  readonly principal: Principal | undefined;
+  readonly #stream = new EventStream();
+  readonly #peer: Peer;
+  #receiver: Receiver | undefined;
+  #opened: Session | undefined;
+
+  constructor({ id, profile, principal, response, invalid }: SseSessionOptions) {
+    this.id = id;
+    this.profile = profile;
+    this.principal = principal;
+    this.#peer = createPeer(
+      {
+        start: (receiver) => {
+          this.#receiver = receiver;
+        },
+        send: (message) => this.#send(message),
+        close: async () => this.#stream.end(),
+      },
+      {
+        subject: 'the client',
+        request: async (request, incoming) =>
+          this.#front().request(request, {
+            signal: incoming.signal,
+            ...(incoming.progress && { progress: incoming.progress }),
+            notify: this.#peer.notify,
+            ask: this.#peer.request,
+          }),
+        notification: (notification) => this.#front().notification(notification),
+        invalid,
+      },
+    );
+    this.#stream.attach(response);
+    this.#stream.push(`/messages?sessionId=${id}`, { kept: true, event: 'endpoint' });
+  }
+
+  get calling(): boolean {
+    return this.#peer.pending.theirs > 0;
+  }
+
+  /** Whether the client leaves its answers unread. */
+  get stuffed(): boolean {
+    return this.#stream.waiting > MAX_ANSWERS;
+  }
+
+  begin(opened: Session): void {
+    this.#opened = opened;
+  }
+
+  notify(method: string, params?: Record<string, unknown>): void {
+    this.#peer.notify(method, params);
+  }
+
+  receive(message: Message): void {
+    this.#receiver?.message(message);
+  }
+
+  end(): void {
+    void this.#peer.close();
+    this.#opened?.close();
+  }
+
+  #front(): Front {
+    if (this.#opened === undefined) throw new McpxError('failed', 'the session has not begun');
+    return this.#opened.front;
+  }
+
+  #send(message: Message): void {
+    const kept = !isNotification(message);
+    if (kept && !isResponse(message) && this.#stream.waiting > MAX_QUESTIONS)
+      throw new McpxError('overloaded', 'the client does not read what it is asked');
+    this.#stream.push(JSON.stringify(message), { kept });
+  }
+}
+
+/** `GET /sse`: the session lasts as long as its stream. */
+export function serveSse(visit: McpVisit, deps: McpDeps): void {
+  const { response, profile, principal } = visit;
+  const { sessions, log } = deps;
+  const full = sessions.room(principal);
+  if (full !== undefined) {
+    const error = { code: -32000, message: full.message };
+    sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
+    return;
+  }
+  const session = new SseSession({
+    id: sessions.newId(),
+    profile,
+    principal,
+    response,
+    invalid: (reason) => log.debug(`a client sent something that is of no use: ${reason}`),
+  });
+  session.begin(openFront(visit, deps, (method, params) => session.notify(method, params)));
+  sessions.add(session);
+  response.once('close', () => sessions.end(session, 'the client left'));
+}
+
+/** `POST /messages?sessionId=`: accepted at once, answered on the session's stream. */
+export async function serveMessages(
+  visit: Pick<McpVisit, 'request' | 'response' | 'principal'> & { id: string | null },
+  { sessions, maxBody }: McpDeps,
+): Promise<void> {
+  const { response, principal, id } = visit;
+  const fail = (status: number, message: string, headers?: Record<string, string>) =>
+    sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
+  if (id === null) return fail(400, '"sessionId" is missing');
+  const posted = await receive(visit, maxBody);
+  if (posted === undefined) return;
+  const session = sessions.find(id, principal);
+  if (session?.kind !== 'sse') return fail(404, 'there is no such session');
+  if (session.stuffed) return fail(503, 'the answers so far are not read', { 'Retry-After': '5' });
+  for (const message of posted.messages) session.receive(message);
+  sendEmpty(response, 202);
+}

@@ -1,0 +1,107 @@
+/** All sessions of the HTTP listener: who owns which, how many there may be, and when an idle one goes. */
+import { randomBytes } from 'node:crypto';
+import type { Settings } from '../config/config.ts';
+import type { Principal } from '../policy/auth.ts';
+
+/** A session, as far as it is counted. */
+export interface Member {
+  readonly id: string;
+  readonly profile: string;
+  readonly principal: Principal | undefined;
+  /** A call is under way. */
+  readonly calling: boolean;
+  /** A call is under way or a stream is open: never ended for being idle. */
+  readonly busy: boolean;
+  end(reason: string): void;
+}
+
+export interface Full {
+  status: 429 | 503;
+  message: string;
+  /** Seconds. */
+  retryAfter: number;
+}
+
+export interface Sessions<M extends Member> {
+  readonly size: number;
+  /** Room for one more, for which the idlest may have to go; otherwise why there is none. */
+  room(principal: Principal | undefined): Full | undefined;
+  /** An id that nobody can guess. */
+  newId(): string;
+  add(member: M): void;
+  /** A session of this principal; what belongs to somebody else does not exist. Counts as use. */
+  find(id: string, principal: Principal | undefined): M | undefined;
+  end(member: M, reason: string): void;
+  /** Ends those without a call under way. */
+  release(reason: string): void;
+  close(reason: string): void;
+}
+
+type Limits = Pick<Settings['http'], 'maxSessions' | 'sessionsPerToken' | 'sessionIdle'>;
+
+/** ms between two looks for idle sessions, at most. */
+const SWEEP = 30_000;
+
+export function createSessions<M extends Member>(limits: Limits, swept: () => void = () => undefined): Sessions<M> {
+  /** The idlest first: every use moves a session to the end. */
+  const members = new Map<string, { member: M; used: number }>();
+
+  const end = (member: M, reason: string) => {
+    if (members.delete(member.id)) member.end(reason);
+  };
+  const sweep = () => {
+    const oldest = Date.now() - limits.sessionIdle;
+    for (const { member, used } of [...members.values()]) {
+      if (member.busy) use(member);
+      else if (used <= oldest) end(member, 'the session was idle for too long');
+    }
+    swept();
+  };
+  const use = (member: M) => {
+    members.delete(member.id);
+    members.set(member.id, { member, used: Date.now() });
+  };
+  const timer = setInterval(sweep, Math.max(10, Math.min(SWEEP, limits.sessionIdle / 2))).unref();
+
+  const full = (status: Full['status'], message: string, among: (member: M) => boolean): Full => {
+    const idlest = [...members.values()].find(({ member }) => !member.busy && among(member));
+    const wait = idlest === undefined ? SWEEP : idlest.used + limits.sessionIdle - Date.now();
+    return { status, message, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
+  };
+
+  return {
+    get size() {
+      return members.size;
+    },
+    room(principal) {
+      if (principal !== undefined) {
+        const own = [...members.values()].filter(({ member }) => member.principal === principal).length;
+        if (own >= limits.sessionsPerToken)
+          return full(429, 'this token has too many sessions', (member) => member.principal === principal);
+      }
+      if (members.size < limits.maxSessions) return undefined;
+      for (const { member } of members.values()) {
+        if (member.busy) continue;
+        end(member, 'another session needed the room');
+        return undefined;
+      }
+      return full(503, 'there are too many sessions, all of them in use', () => true);
+    },
+    newId: () => randomBytes(24).toString('base64url'),
+    add: use,
+    find(id, principal) {
+      const member = members.get(id)?.member;
+      if (member === undefined || member.principal !== principal) return undefined;
+      use(member);
+      return member;
+    },
+    end,
+    release(reason) {
+      for (const { member } of members.values()) if (!member.calling) end(member, reason);
+    },
+    close(reason) {
+      clearInterval(timer);
+      for (const { member } of members.values()) end(member, reason);
+    },
+  };
+}
