@@ -107,10 +107,13 @@ export class Catalog {
     if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh(slot);
   }
 
-  /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background. */
+  /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background, unless it still holds. */
   connected(name: string): void {
     const slot = this.#slots.get(name);
-    if (slot !== undefined) void this.#refresh(slot);
+    if (slot === undefined) return;
+    const { listing, offer } = slot;
+    const holds = listing.kind === 'listed' && Date.now() < listing.at + (offer.freshFor ?? 0);
+    if (!holds) void this.#refresh(slot);
   }
 
   /** Takes note of a `…/list_changed` notification of an upstream. */

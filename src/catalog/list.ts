@@ -27,6 +27,8 @@ export interface Offer {
   resources: Item[];
   templates: Item[];
   prompts: Item[];
+  /** ms for which the server says its lists hold; absent when it does not say. */
+  freshFor?: number;
 }
 
 /** The lists that a server announces changes of; templates go with resources. */
@@ -48,28 +50,47 @@ type Asker = Pick<Connection, 'name' | 'request' | 'spec'>;
 export async function listOffer(connection: Asker, hello: Pick<Hello, 'capabilities'>, log: Log): Promise<Offer> {
   const { capabilities } = hello;
   const list = (capability: string, method: string, key: string) =>
-    capabilities[capability] === undefined ? [] : listPages(connection, method, key);
-  const [tools, resources, templates, prompts] = await Promise.all([
+    capabilities[capability] === undefined ? NOTHING : listPages(connection, method, key);
+  const lists = await Promise.all([
     list('tools', 'tools/list', 'tools'),
     list('resources', 'resources/list', 'resources'),
     list('resources', 'resources/templates/list', 'resourceTemplates'),
     list('prompts', 'prompts/list', 'prompts'),
   ]);
-  return { tools: readTools(tools, connection.name, log), resources, templates, prompts };
+  const [tools, resources, templates, prompts] = lists.map(({ items }) => items) as [Item[], Item[], Item[], Item[]];
+  const freshFor = Math.min(...lists.map((one) => one.freshFor));
+  return {
+    tools: readTools(tools, connection.name, log),
+    resources,
+    templates,
+    prompts,
+    ...(Number.isFinite(freshFor) && freshFor > 0 && { freshFor }),
+  };
 }
 
-async function listPages(connection: Asker, method: string, key: string): Promise<Item[]> {
+interface Listed {
+  items: Item[];
+  /** The shortest life that a page of it was given, in ms; 0 when one was given none. */
+  freshFor: number;
+}
+
+/** A list that was not asked for limits nothing. */
+const NOTHING: Listed = { items: [], freshFor: Number.POSITIVE_INFINITY };
+
+async function listPages(connection: Asker, method: string, key: string): Promise<Listed> {
   const items: Item[] = [];
+  let freshFor = Number.POSITIVE_INFINITY;
   let cursor: unknown;
   for (let page = 0; page < MAX_PAGES && items.length < MAX_ITEMS; page++) {
     const result = await ask(connection, method, cursor);
     if (!isRecord(result)) break;
+    freshFor = Math.min(freshFor, typeof result.ttlMs === 'number' ? result.ttlMs : 0);
     const found = result[key];
     if (Array.isArray(found)) items.push(...found.filter(isRecord));
     if (typeof result.nextCursor !== 'string') break;
     cursor = result.nextCursor;
   }
-  return items.slice(0, MAX_ITEMS);
+  return { items: items.slice(0, MAX_ITEMS), freshFor };
 }
 
 async function ask(connection: Asker, method: string, cursor: unknown): Promise<unknown> {

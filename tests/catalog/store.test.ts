@@ -69,6 +69,23 @@ test('a tool that is newer than the disk is found by asking the server', async (
   expect(starts()).toBe(before);
 });
 
+test('lists that their server says still hold are not asked for again', async () => {
+  const folder = temp();
+  let lists = 0;
+  const answer = (ttlMs: number | undefined) => () => {
+    lists++;
+    return { tools: [{ name: 'a' }], ...(ttlMs !== undefined && { ttlMs }) };
+  };
+  await open(folder, { answer: answer(60_000) }).catalog.settle(1000);
+  const second = open(folder, { answer: answer(undefined) });
+  await second.catalog.settle(0);
+  second.catalog.connected('one');
+  expect(lists).toBe(1);
+  await second.catalog.verify('one');
+  second.catalog.connected('one');
+  await expect.poll(() => lists).toBe(3);
+});
+
 test('a server that cannot be reached keeps what is known of it', async () => {
   const folder = temp();
   await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
