@@ -144,10 +144,10 @@ export class Catalog {
   #learn(slot: Slot, hello: Hello, offer: Offer): ListKind[] {
     const fingerprints = fingerprintsOf(hello, offer);
     const kinds = LIST_KINDS.filter((kind) => fingerprints[kind] !== slot.fingerprints[kind]);
-    slot.hello = hello;
+    Object.assign(slot, { hello, offer });
     if (kinds.length === 0) return kinds;
     const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
-    Object.assign(slot, { offer, fingerprints, tools });
+    Object.assign(slot, { fingerprints, tools });
     this.#revision++;
     return kinds;
   }
@@ -168,7 +168,9 @@ export class Catalog {
       const offer = await listOffer(connection, hello, log);
       const kinds = this.#learn(slot, hello, offer);
       slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
-      if (kinds.length > 0) this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
+      // The time matters to the next start where the lists have a life.
+      if (kinds.length > 0 || offer.freshFor !== undefined)
+        this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
       if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
