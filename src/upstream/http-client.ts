@@ -14,7 +14,7 @@ export interface HttpRequest {
   method: 'POST' | 'GET' | 'DELETE';
   headers: OutgoingHttpHeaders;
   body?: string;
-  /** Whether it may be sent again when a kept-alive socket turns out to be closed by the far side. */
+  /** Whether it may be sent again, perhaps a second time, when a kept-alive socket turns out to be closed by the far side. */
   repeatable: boolean;
   /** Called once, when the body has left or never will. */
   flushed?: () => void;
@@ -65,7 +65,7 @@ export function createHttpClient(address: string, name: string): HttpClient {
       throw new McpxError('protocol', `server "${name}" redirects in a circle`);
     };
     const canRepeat = (error: Resettable) =>
-      wanted.repeatable && !aborted && error.reused === true && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+      !aborted && error.reused === true && (wasKept(error) || wanted.repeatable) && isReset(error);
     return {
       response: follow().finally(flush),
       abort() {
@@ -85,6 +85,18 @@ export function createHttpClient(address: string, name: string): HttpClient {
 }
 
 type Resettable = NodeJS.ErrnoException & { reused?: boolean };
+
+function isReset({ code }: Resettable): boolean {
+  return code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+/**
+ * Whether a part of the request certainly never left this machine, so that it cannot have run: the system refused to take it.
+ * A reset that shows when the answer is read proves nothing: the far side may have read the request before it fell.
+ */
+function wasKept({ syscall }: Resettable): boolean {
+  return syscall === 'write';
+}
 
 function parseUrl(address: string, name: string): URL {
   if (!URL.canParse(address)) throw new McpxError('config', `server "${name}" has no valid URL`);

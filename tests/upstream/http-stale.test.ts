@@ -1,0 +1,67 @@
+/** Kept-alive sockets that the far side has closed: what is sent again, and what never is. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, test } from 'vitest';
+import { isCall, json, serveHttp, type Wire } from './http-world.ts';
+import { call, cleanup, connection, httpSpec } from './world.ts';
+
+/** A server in a thread of its own, which resets the socket 20 ms after it answered a call of "last". */
+const SERVER = `
+const { createServer } = require('node:http');
+const { parentPort } = require('node:worker_threads');
+let calls = 0;
+const server = createServer(async (request, response) => {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  const { id, method, params } = text === '' ? {} : JSON.parse(text);
+  if (id === undefined) return response.writeHead(request.method === 'POST' ? 202 : 405).end();
+  if (method === 'server/discover') return response.writeHead(400).end();
+  if (method === 'tools/call') calls += 1;
+  const result = method === 'initialize'
+    ? { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 's', version: '1' } }
+    : { content: [{ type: 'text', text: String(calls) }] };
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  if (params?.name === 'last') setTimeout(() => request.socket.resetAndDestroy(), 20);
+});
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
+
+/** Keeps this thread from hearing of anything, as a busy program does. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+describe('a call on a kept-alive socket', () => {
+  test('that was reset before the system took the call is sent again, and runs once', async () => {
+    const worker = new Worker(SERVER, { eval: true });
+    cleanup(() => worker.terminate());
+    const [port] = await once(worker, 'message');
+    const upstream = connection(httpSpec(`http://127.0.0.1:${port}/mcp`));
+    expect(await call(upstream, 'last')).toBe(1);
+    block(100);
+    expect(await call(upstream, 'next')).toBe(2);
+  });
+
+  test('that was closed after the call was taken is not sent again', async () => {
+    const server = await serveHttp((request, response) => {
+      if (!isCall(request)) return false;
+      if (isCall(request, 'die')) return response.socket?.destroy();
+      return json(response, request.message as Wire, { content: [{ type: 'text', text: 'fine' }] });
+    });
+    const upstream = connection(httpSpec(server.url));
+    expect(await call(upstream, 'warm')).toBe('fine');
+    await expect(call(upstream, 'die')).rejects.toMatchObject({ code: 'unreachable' });
+    expect(server.seen.filter((request) => isCall(request, 'die'))).toHaveLength(1);
+  });
+
+  test('has no time limit of its own', async () => {
+    const server = await serveHttp(async (request, response) => {
+      if (!isCall(request)) return false;
+      // Longer than idle sockets are kept.
+      await new Promise((resolve) => setTimeout(resolve, 4300));
+      return json(response, request.message as Wire, { content: [{ type: 'text', text: 'at last' }] });
+    });
+    expect(await call(connection(httpSpec(server.url)), 'slow')).toBe('at last');
+  });
+});
