@@ -33,7 +33,8 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
   const channel = createStreamChannel({
     input: child.stdout,
     output: child.stdin,
-    framing: launch.framing,
+    // By default in the way that it answers.
+    ...(launch.framing === 'content-length' && { framing: launch.framing }),
     maxBytes: options.maxBytes,
     maxQueued: MAX_QUEUED,
     subject: `server "${options.name}"`,

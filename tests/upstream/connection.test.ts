@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type McpxError, RpcError } from '../../src/errors.ts';
 import type { ConnectionState } from '../../src/upstream/connection.ts';
 import { createSlots } from '../../src/upstream/queue.ts';
-import { call, connection, httpSpec, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
+import { call, connection, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
 
 const failure = (promise: Promise<unknown>) =>
   promise.then(
@@ -86,7 +86,6 @@ describe('a connection to a process', () => {
   });
 
   test.each([
-    ['newline', ['frames-out'], 'newline'],
     ['frames both ways', ['content-length'], 'content-length'],
     ['a banner, a BOM', ['banner', 'bom'], 'newline'],
   ] as const)('speaks %s', async (_, flags, framing) => {
@@ -186,13 +185,6 @@ describe('a start that fails', () => {
     expect(first).toMatchObject({ code: 'config', message: expect.stringContaining('NO_SUCH_VARIABLE_HERE') });
     expect(upstream.state).toEqual({ kind: 'closed', reason: first.message });
     expect(await failure(call(upstream, 'echo'))).toBe(first);
-  });
-
-  test.each(['sse', 'ws'] as const)('for the type %s says that it is not there yet', async (type) => {
-    expect(await failure(connection(httpSpec('http://127.0.0.1:9/', { type })).connect())).toMatchObject({
-      code: 'config',
-      message: `server "x" has type "${type}", which this version of mcpx cannot connect to yet`,
-    });
   });
 
   test('leaves no process behind', async () => {
