@@ -1,6 +1,6 @@
 /** The executable in front of real MCP servers, through the official SDK client and the Inspector CLI. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { nodeLock } from '../../scripts/node.mjs';
 import { hostTarget } from '../../scripts/project.mjs';
-import { EXECUTABLE, emptyPlace, INITIALIZE, type Place, rpc, serverScript, start, WINDOWS } from './program.ts';
+import { EXECUTABLE, emptyPlace, type Place, serverScript, start, WINDOWS } from './program.ts';
 
 const node = process.execPath;
 
@@ -188,46 +188,5 @@ describe('the Inspector CLI', () => {
     expect(list.tools.map(({ name }: { name: string }) => name)).toEqual(['inspect', 'exec']);
     const call = await inspect('--method', 'tools/call', '--tool-name', 'inspect', '--tool-arg', 'server_name=memory');
     expect(call.content[0].text).toContain('read_graph(');
-  });
-});
-
-describe.skipIf(process.platform !== 'linux')('nothing is left running (reads /proc)', () => {
-  /** Live processes that descend from a pid, by parent links read now. */
-  const descendants = (root: number): number[] => {
-    const parents = new Map<number, number>();
-    for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-        parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
-      } catch {
-        // It ended while we looked.
-      }
-    }
-    const below = (pid: number): number[] =>
-      [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
-    return below(root);
-  };
-  const alive = (pid: number) =>
-    existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-
-  test.each(['stdin closes', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)('when %s', async (way) => {
-    const place = emptyPlace();
-    const config = place.file('mcp.json', {
-      mcpServers: {
-        everything: { command: node, args: [serverScript('server-everything')] },
-        shell: { command: 'sh', args: ['-c', `sleep 300 & exec "${node}" "${serverScript('server-memory')}"`] },
-      },
-    });
-    const mcpx = start(['serve', config], place);
-    mcpx.child.stdin?.write(rpc(1, 'initialize', INITIALIZE) + rpc(2, 'tools/list'));
-    await mcpx.wrote('stdout', /"id":2/);
-    const children = descendants(mcpx.child.pid ?? 0);
-    expect(children.length).toBeGreaterThanOrEqual(3);
-
-    if (way === 'stdin closes') mcpx.child.stdin?.end();
-    else mcpx.child.kill(way);
-    const { code } = await mcpx.finished;
-    expect(code).toBe(way === 'SIGINT' ? 130 : 0);
-    expect(children.filter(alive)).toEqual([]);
   });
 });

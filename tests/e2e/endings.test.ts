@@ -1,0 +1,166 @@
+/** However mcpx ends, nothing of its process tree is left, within the times that are promised. Read from /proc. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { allGone, leftOf, type Process, treeOf, until } from './processes.ts';
+import {
+  BUNDLE,
+  emptyPlace,
+  fixture,
+  openSession,
+  type Place,
+  post,
+  type Session,
+  serverScript,
+  start,
+} from './program.ts';
+
+const node = process.execPath;
+
+/** What a busy machine may add to any bound, in ms. */
+const SLACK = 1500;
+
+/** Servers as people have them. */
+const KINDS = {
+  /** Ends when its stdin does. */
+  plain: { command: node, args: [fixture('stdio.mjs')] },
+  real: { command: node, args: [serverScript('server-memory')] },
+  /** A shell that waits for its server, as npx and uvx do. */
+  wrapped: { command: 'sh', args: ['-c', `"${node}" "${fixture('stdio.mjs')}"; true`] },
+  /** A grandchild that nobody waits for and that holds no pipe. */
+  helper: {
+    command: 'sh',
+    args: ['-c', `sleep 60 > /dev/null 2>&1 < /dev/null & exec "${node}" "${fixture('stdio.mjs')}"`],
+  },
+  /** Ignores the end of its input and every signal that can be ignored, and so does its child. */
+  stubborn: {
+    command: 'sh',
+    args: ['-c', `trap '' TERM INT HUP; sleep 60 & "${node}" "${fixture('stdio.mjs')}" stubborn`],
+  },
+};
+
+type Kind = keyof typeof KINDS;
+
+/** A session with these servers running, and the processes below it. A failed test must not leave them either. */
+async function running(
+  place: Place,
+  kinds: Kind[],
+  { more = {}, command }: { more?: object; command?: string[] } = {},
+) {
+  const mcpServers = { ...Object.fromEntries(kinds.map((kind) => [kind, KINDS[kind]])), ...more };
+  const session = await openSession(place, { mcpServers, connect: { mode: 'eager', firstListWait: '15s' } }, command);
+  const tree = treeOf(session.pid);
+  onTestFinished(() => endByForce(tree));
+  // Every server leads a group of its own.
+  expect(new Set(tree.map(({ group }) => group)).size).toBe(Object.keys(mcpServers).length);
+  return { session, tree };
+}
+
+function endByForce(tree: Process[]): void {
+  for (const { pid } of leftOf(tree)) process.kill(pid, 'SIGKILL');
+}
+
+/** Resolves with the exit code and the ms that it took until mcpx was gone with its whole tree. */
+async function ending(session: Session, tree: Process[], bound: number): Promise<number | null> {
+  const since = performance.now();
+  const { code } = await Promise.race([session.finished, delay(bound + SLACK, { code: undefined })]);
+  expect(code, `mcpx still runs after ${bound + SLACK} ms`).not.toBe(undefined);
+  await allGone(tree, Math.max(0, bound + SLACK - (performance.now() - since)));
+  return code ?? null;
+}
+
+const WAYS = {
+  'its input ends': { end: ({ child }: Session) => void child.stdin?.end(), code: 0 },
+  SIGTERM: { end: ({ child }: Session) => void child.kill('SIGTERM'), code: 0 },
+  SIGINT: { end: ({ child }: Session) => void child.kill('SIGINT'), code: 130 },
+  SIGHUP: { end: ({ child }: Session) => void child.kill('SIGHUP'), code: 0 },
+} as const;
+
+describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux', () => {
+  describe.each(Object.entries(WAYS))('after %s', (_, { end, code }) => {
+    test('of servers that behave, at once', async () => {
+      const { session, tree } = await running(emptyPlace(), ['plain', 'real', 'wrapped']);
+      end(session);
+      expect(await ending(session, tree, 500)).toBe(code);
+    });
+
+    test('of grandchildren and of servers that ignore every signal, in 3.5 s', async () => {
+      const { session, tree } = await running(emptyPlace(), ['plain', 'helper', 'stubborn']);
+      end(session);
+      expect(await ending(session, tree, 3500)).toBe(code);
+    });
+  });
+
+  test('when its output is closed', async () => {
+    const { session, tree } = await running(emptyPlace(), ['plain', 'wrapped']);
+    session.child.stdout?.destroy();
+    session.child.stdin?.write('{"jsonrpc":"2.0","id":"last","method":"ping"}\n');
+    await ending(session, tree, 3500);
+  });
+
+  test('over HTTP, with a call under way', async () => {
+    const place = emptyPlace();
+    const config = place.file('mcp.json', { mcpServers: { plain: KINDS.plain, helper: KINDS.helper } });
+    const gateway = start(['serve', config, '--port', '0'], place);
+    const [, url = ''] = (await gateway.wrote('stderr', /listening on (\S+)/)) as RegExpExecArray;
+    const exec = (server: string, tool: string) =>
+      post(url, 'tools/call', { name: 'exec', arguments: { server_name: server, tool_name: tool } });
+    await Promise.all([exec('plain', 'echo'), exec('helper', 'echo')]);
+    const tree = treeOf(gateway.child.pid ?? 0);
+    onTestFinished(() => endByForce(tree));
+    expect(tree.length).toBeGreaterThanOrEqual(3);
+    const cut = exec('plain', 'never').then(
+      () => 'answered',
+      () => 'cut',
+    );
+    await delay(100);
+    gateway.child.kill('SIGTERM');
+    expect((await Promise.race([gateway.finished, delay(8000 + SLACK, { code: 'too late' })])).code).toBe(0);
+    await allGone(tree, SLACK);
+    expect(['answered', 'cut']).toContain(await cut);
+  });
+
+  describe('with a call under way', () => {
+    test('that takes a second, its answer still comes', async () => {
+      const { session, tree } = await running(emptyPlace(), ['plain']);
+      const answer = session.exec('plain', 'sleep', { ms: 1000 });
+      session.child.stdin?.end();
+      expect(await answer).toMatchObject({ text: 'slept', isError: false });
+      expect(await ending(session, tree, 500)).toBe(0);
+    });
+
+    test('that never ends, on a server that ignores everything, in 8 s', async () => {
+      const { session, tree } = await running(emptyPlace(), ['stubborn']);
+      const call = session.exec('stubborn', 'never').catch(() => undefined);
+      await delay(100);
+      session.child.stdin?.end();
+      await ending(session, tree, 8000 - SLACK);
+      await call;
+    });
+  });
+
+  test('after a crash', async () => {
+    const place = emptyPlace();
+    const bomb = place.file('bomb.cjs', `process.on('SIGUSR2', () => { throw new Error('boom'); });`);
+    const { session, tree } = await running(place, ['plain', 'wrapped', 'helper', 'stubborn'], {
+      command: [node, '--require', bomb, BUNDLE],
+    });
+    session.child.kill('SIGUSR2');
+    expect(await ending(session, tree, 1000)).toBe(1);
+    expect((await session.finished).stderr).toContain('boom');
+  });
+
+  test('after SIGKILL: who holds a pipe ends by itself', async () => {
+    const place = emptyPlace();
+    const { session, tree } = await running(place, ['plain', 'real', 'wrapped', 'helper', 'stubborn']);
+    session.child.kill('SIGKILL');
+    await session.finished;
+    const commands = () => leftOf(tree).map(({ command }) => command);
+    const rest = (command: string) => command.startsWith('sleep') || command.includes('stubborn');
+    await until(
+      () => commands().every(rest),
+      1000 + SLACK,
+      () => commands().join('; '),
+    );
+    expect(commands().length).toBeGreaterThan(0);
+  });
+});
