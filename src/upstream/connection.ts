@@ -1,13 +1,19 @@
 /** One upstream: its state machine, single-flight connect, requests, close. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerSpec, Settings } from '../config/config.ts';
-import { McpxError, messageOf, RpcError } from '../errors.ts';
+import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Incoming, RequestOptions } from '../wire/peer.ts';
-import { isUndelivered } from '../wire/undelivered.ts';
+import { createAsk, within } from './ask.ts';
+import { createBreaker } from './breaker.ts';
+import type { Introduction } from './era.ts';
 import { Lifecycle } from './lifecycle.ts';
+import type { ChildRecords } from './owners.ts';
 import { createSlots, type Slots } from './queue.ts';
+import { createStanding } from './standing.ts';
 import type { StopBounds } from './transport.ts';
+import { watchLink } from './vigil.ts';
 
 /** What an upstream said of itself when the conversation began. */
 export interface Hello {
@@ -23,7 +29,8 @@ export type ConnectionState =
   | { kind: 'idle' }
   | { kind: 'connecting'; since: number }
   | { kind: 'ready'; since: number }
-  | { kind: 'backoff'; until: number; failures: number; reason: string }
+  /** `until` is the next try; one that rests is not tried before somebody calls. */
+  | { kind: 'backoff'; until: number; failures: number; reason: string; resting?: boolean }
   | { kind: 'closed'; reason?: string };
 
 export interface ConnectionEvents {
@@ -35,11 +42,26 @@ export interface ConnectionEvents {
 
 export interface ConnectionOptions {
   spec: ServerSpec;
-  settings: Pick<Settings, 'connect' | 'limits'>;
+  settings: Pick<Settings, 'connect' | 'limits' | 'health'>;
   log: Log;
   events?: ConnectionEvents;
   /** Bounds how many upstreams start at once; shared by all of them. */
   starts?: Slots;
+  /** Who we say we are (default: mcpx itself, without any capability). */
+  introduction?: Introduction | undefined;
+  /** What `${workspaceFolder}` means (default: the working directory). */
+  workspaceFolder?: string | undefined;
+  /** Told of every line that its process writes to stderr. */
+  stderr?: ((line: string) => void) | undefined;
+  /** Where its processes are written down while they run. */
+  children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
+}
+
+export interface CallOptions extends RequestOptions {
+  /** It may run twice: where the connection breaks under it, it is sent once more on the next one. */
+  repeatable?: boolean | undefined;
+  /** On whose behalf; calls that wait for their turn take turns by it. */
+  caller?: string | undefined;
 }
 
 /** For `doctor`, `status` and error messages. */
@@ -59,9 +81,11 @@ export interface Connection {
   readonly hello: Hello | undefined;
   /** Connects if need be; a hundred callers start it once. */
   connect(): Promise<Hello>;
-  /** Connects if need be, then asks. RpcError = the upstream's own words, McpxError = ours. */
-  request(method: string, params?: Params, options?: RequestOptions): Promise<unknown>;
+  /** Connects if need be, waiting for a reconnect within the timeout, then asks. RpcError = the upstream's own words, McpxError = ours. */
+  request(method: string, params?: Params, options?: CallOptions): Promise<unknown>;
   diagnostics(): Diagnostics;
+  /** Stops it for good as soon as nothing is under way on it; resolves when it is stopped. */
+  dismiss(): Promise<void>;
   /** Stops it for good: nothing of its process tree is left when this resolves. */
   close(bounds?: StopBounds): Promise<void>;
   /** Ends its process tree at once and synchronously: for the way out of a dying process. */
@@ -70,14 +94,35 @@ export interface Connection {
 
 /** Calls that may wait for their turn. */
 const MAX_WAITING = 2048;
+/** How long nothing must be under way on a connection that is no longer wanted, in ms: between two requests of a list there is a moment. */
+const QUIET = 20;
 
 export function createConnection(options: ConnectionOptions): Connection {
   const { spec, log, events } = options;
   const slots = createSlots({ limit: spec.concurrency, maxWaiting: MAX_WAITING, subject: `server "${spec.name}"` });
+  const breaker = createBreaker();
+  const standing = createStanding();
   let noise = 0;
+  /** Connects and requests under way or waiting. */
+  let uses = 0;
+  /** Monotonic ms of the end of the last one. */
+  let used = 0;
+  let unwatch = () => {};
 
   const lifecycle = new Lifecycle({
     ...options,
+    breaker,
+    events: {
+      state(state) {
+        unwatch();
+        const link = state.kind === 'ready' ? lifecycle.link : undefined;
+        if (link) standing.renew(link.peer);
+        unwatch = link
+          ? watchLink(link, { ...options, lifecycle, standing, busy: () => uses > 0, used: () => used })
+          : noop;
+        events?.state?.(state);
+      },
+    },
     handlers: {
       request: (request, incoming) => answer(request, incoming, events),
       notification: ({ method, params }) => events?.notification?.(method, params),
@@ -87,18 +132,28 @@ export function createConnection(options: ConnectionOptions): Connection {
       },
     },
   });
+  const ask = createAsk({ spec, lifecycle, breaker });
 
-  /** Sent once; again only when it certainly did not arrive the first time. */
-  const ask = async (method: string, params: Params | undefined, wanted: RequestOptions) => {
-    const link = lifecycle.link ?? (await unlessAborted(lifecycle.open(), method, wanted.signal));
+  const using = async <T>(work: () => Promise<T>): Promise<T> => {
+    uses += 1;
     try {
-      return await link.peer.request(method, params, wanted);
-    } catch (error) {
-      if (!isUndelivered(error)) throw error;
-      lifecycle.drop(link, messageOf(error));
+      return await work();
+    } finally {
+      uses -= 1;
+      used = performance.now();
     }
-    const next = await unlessAborted(lifecycle.open(), method, wanted.signal);
-    return next.peer.request(method, params, wanted);
+  };
+
+  const inTurn = async (method: string, params: Params | undefined, wanted: CallOptions & { timeout: number }) => {
+    const turn = slots.enter({ ...wanted, key: wanted.caller });
+    if (turn) await turn;
+    try {
+      const result = await ask(method, params, wanted);
+      standing.note(method, params);
+      return result;
+    } finally {
+      slots.leave();
+    }
   };
 
   return {
@@ -110,39 +165,29 @@ export function createConnection(options: ConnectionOptions): Connection {
     get hello() {
       return lifecycle.hello;
     },
-    connect: async () => (await lifecycle.open()).hello,
-    async request(method, params, wanted = {}) {
-      const bounded = { timeout: spec.timeout, ...wanted };
-      const turn = slots.enter(bounded);
-      if (turn) await turn;
-      try {
-        return await ask(method, params, bounded);
-      } finally {
-        slots.leave();
-      }
-    },
+    connect: () =>
+      using(async () => {
+        const left = Math.max(spec.timeout, spec.startupTimeout);
+        return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).hello;
+      }),
+    request: (method, params, wanted) => using(() => inTurn(method, params, { timeout: spec.timeout, ...wanted })),
     diagnostics() {
       const pid = lifecycle.link?.transport.pid;
       return { ...(pid === undefined ? {} : { pid }), stderr: lifecycle.latest?.stderr?.() ?? [], noise };
+    },
+    async dismiss() {
+      while (uses > 0 || performance.now() - used < QUIET) await delay(QUIET);
+      await lifecycle.close();
     },
     close: (bounds) => lifecycle.close(bounds),
     killNow: () => lifecycle.killNow(),
   };
 }
 
+function noop(): void {}
+
 async function answer(request: RpcRequest, incoming: Incoming, events: ConnectionEvents | undefined): Promise<unknown> {
   if (request.method === 'ping') return {};
   if (events?.request) return events.request(request, incoming);
   throw new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method}`);
-}
-
-/** A caller that gives up does not wait for a start, and does not stop it for the others. */
-function unlessAborted<T>(work: Promise<T>, method: string, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(new McpxError('cancelled', `"${method}" was cancelled`));
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

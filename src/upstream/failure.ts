@@ -27,6 +27,13 @@ function reasonFor({ command, cwd }: LaunchOf<'stdio'>, error: NodeJS.ErrnoExcep
   return [`the interpreter that "${command}" names in its first line was not found`];
 }
 
+/** Whether only a person can repair it, so that trying again by itself is of no use: the config, credentials, a missing command. */
+export function isTerminal(failure: McpxError): boolean {
+  if (failure.code === 'config' || failure.code === 'auth') return true;
+  const { code, syscall } = (failure.cause ?? {}) as NodeJS.ErrnoException;
+  return (code === 'ENOENT' || code === 'EACCES') && syscall?.startsWith('spawn') === true;
+}
+
 export interface Ending {
   code: number | null;
   signal: NodeJS.Signals | null;

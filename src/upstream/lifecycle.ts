@@ -1,35 +1,54 @@
 /** The life of one upstream: idle · connecting · ready · backoff · closed; one start however many ask, and no two at a time. */
 import { McpxError, messageOf, toMcpxError } from '../errors.ts';
 import type { PeerHandlers } from '../wire/peer.ts';
+import { type Breaker, seconds } from './breaker.ts';
 import type { ConnectionOptions, ConnectionState, Hello } from './connection.ts';
-import { retryDelay } from './health.ts';
+import { isTerminal } from './failure.ts';
+import { retryDelay, STABLE_AFTER } from './health.ts';
 import { type Link, openLink } from './link.ts';
+import { createLiving, type Living } from './living.ts';
 import { STOP, STOP_FAST, type StopBounds, type Transport } from './transport.ts';
 
 export type LifecycleOptions = ConnectionOptions & {
   handlers: Pick<PeerHandlers, 'request' | 'notification' | 'invalid'>;
+  breaker: Pick<Breaker, 'failed' | 'connected' | 'open' | 'refusal'>;
 };
+
+/** ms after which a start that is still under way lets the next one begin: slow upstreams must not hold up the others. */
+const START_TURN = 1500;
+/** ms before a call may try again what only a person can repair: a missing command, refused credentials. */
+const TERMINAL_PAUSE = 2000;
+
+/** The next try, for which somebody waits, or which comes by itself. */
+interface Upcoming {
+  promise: Promise<Link>;
+  cancel(error: McpxError): void;
+}
 
 export class Lifecycle {
   readonly #options: LifecycleOptions;
   readonly #name: string;
   readonly #closing = new AbortController();
-  /** Transports that have not been stopped completely. */
-  readonly #alive = new Set<Transport>();
+  readonly #living: Living;
   #state: ConnectionState = { kind: 'idle' };
   #hello: Hello | undefined;
   #link: Link | undefined;
   #latest: Transport | undefined;
   #starting: Promise<Link> | undefined;
+  #upcoming: Upcoming | undefined;
   /** The stop of the transport before, which the next start waits for. */
   #stopped: Promise<void> = Promise.resolve();
-  /** Why the last start failed. */
+  /** Why the last start failed, or the last conversation ended. */
   #failure: McpxError | undefined;
+  /** Whether only a person can repair what made the last start fail. */
+  #terminal = false;
+  /** Failures in a row: starts that failed, and conversations that did not last. */
   #failures = 0;
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
     this.#name = options.spec.name;
+    this.#living = createLiving({ name: this.#name, log: options.log, children: options.children });
   }
 
   get state(): ConnectionState {
@@ -50,16 +69,20 @@ export class Lifecycle {
     return this.#latest;
   }
 
-  open(): Promise<Link> {
+  /** Whether it was connected, was lost, and will be tried again by itself within so many ms. */
+  recovers(within: number): boolean {
+    return this.#hello !== undefined && this.#upcoming !== undefined && this.refusal(within) === undefined;
+  }
+
+  /** Begins at once, or joins what is under way, or waits for the next try. `within`: ms that the caller can wait for that. */
+  open(within = Number.POSITIVE_INFINITY): Promise<Link> {
     if (this.#link) return Promise.resolve(this.#link);
     if (this.#starting) return this.#starting;
-    const refusal = this.#refusal();
+    const refusal = this.refusal(within);
     if (refusal) return Promise.reject(refusal);
-    this.#enter({ kind: 'connecting', since: Date.now() });
-    this.#starting = this.#start().finally(() => {
-      this.#starting = undefined;
-    });
-    return this.#starting;
+    if (this.#upcoming) return this.#upcoming.promise;
+    const wait = this.#wait();
+    return wait > 0 ? this.#later(wait) : this.#begin();
   }
 
   /** Gives up a conversation that no longer works; what is under way on it may still come to its end. */
@@ -67,9 +90,27 @@ export class Lifecycle {
     if (this.#link !== link) return;
     this.#link = undefined;
     // A process that cannot be written to is done; over HTTP other calls may still be answered, and the transport ends by itself.
-    if (link.transport.pid !== undefined) this.#stopped = this.#stop(link.transport, STOP_FAST);
+    if (link.transport.pid !== undefined) this.#stopped = this.#living.stop(link.transport, STOP_FAST);
     this.#options.log.info(`server "${this.#name}" will be connected again: ${reason}`);
-    this.#enter({ kind: 'backoff', until: Date.now(), failures: 0, reason });
+    this.#enter({ kind: 'backoff', until: Date.now(), failures: this.#failures, reason });
+  }
+
+  /** Ends a conversation that has proved useless; it will be tried again after a pause. */
+  lose(link: Link, failure: McpxError): void {
+    if (this.#link !== link) return;
+    this.#lost(link.transport, failure);
+    void link.peer.close();
+  }
+
+  /** Stops it for want of use; the next call starts it again. */
+  rest(): void {
+    const link = this.#link;
+    if (!link) return;
+    this.#link = undefined;
+    this.#stopped = this.#living.stop(link.transport, STOP);
+    this.#failures = 0;
+    this.#enter({ kind: 'idle' });
+    void link.peer.close();
   }
 
   async close(bounds: StopBounds = STOP): Promise<void> {
@@ -77,26 +118,60 @@ export class Lifecycle {
     this.#link = undefined;
     if (this.#state.kind !== 'closed') this.#enter({ kind: 'closed' });
     this.#closing.abort();
+    this.#upcoming?.cancel(stopped(this.#name));
+    this.#upcoming = undefined;
     // The transports first, for they take the bounds; the peer then fails what is in flight.
-    const stops = this.#stopAll(bounds);
+    const stops = this.#living.stopAll(bounds);
     void link?.peer.close();
     await this.#starting?.catch(() => undefined);
-    await Promise.all([stops, this.#stopAll(bounds)]);
+    await Promise.all([stops, this.#living.stopAll(bounds)]);
   }
 
   killNow(): void {
-    for (const transport of this.#alive) transport.killNow?.();
+    this.#living.killNow();
   }
 
-  /** Why there is no use in trying now. */
-  #refusal(): McpxError | undefined {
-    const state = this.#state;
-    if (state.kind === 'closed') return this.#failure ?? stopped(this.#name);
-    if (state.kind !== 'backoff' || !this.#failure) return undefined;
-    const wait = state.until - Date.now();
-    if (wait <= 0) return undefined;
-    const { code, message, hint } = this.#failure;
-    return new McpxError(code, `${message}; next try in ${Math.ceil(wait / 1000)} s`, { hint, cause: this.#failure });
+  /** ms until the next try. */
+  #wait(): number {
+    return this.#state.kind === 'backoff' ? this.#state.until - Date.now() : 0;
+  }
+
+  /** Why there is no use in waiting so many ms. */
+  refusal(within: number): McpxError | undefined {
+    const { state } = this;
+    if (state.kind === 'closed') return state.reason === undefined ? stopped(this.#name) : this.#failure;
+    const wait = this.#wait();
+    const failure = this.#failure;
+    if (wait <= 0 || !failure) return undefined;
+    if (this.#options.breaker.open) return this.#options.breaker.refusal();
+    if (wait <= within && !this.#terminal) return undefined;
+    const { code, message, hint } = failure;
+    return new McpxError(code, `${message}; next try in ${seconds(wait)}`, { hint, cause: failure });
+  }
+
+  #later(wait: number): Promise<Link> {
+    const { promise, resolve, reject } = deferred<Link>();
+    const timer = setTimeout(() => {
+      this.#upcoming = undefined;
+      this.#begin().then(resolve, reject);
+    }, wait);
+    // Whoever waits for it has a timer of its own.
+    timer.unref();
+    const cancel = (error: McpxError) => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    promise.catch(() => undefined);
+    this.#upcoming = { promise, cancel };
+    return promise;
+  }
+
+  #begin(): Promise<Link> {
+    this.#enter({ kind: 'connecting', since: Date.now() });
+    this.#starting = this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
   }
 
   async #start(): Promise<Link> {
@@ -105,10 +180,13 @@ export class Lifecycle {
       await this.#stopped;
       const turn = starts?.enter({ signal: this.#closing.signal });
       if (turn) await turn;
+      const leave = once(() => starts?.leave());
+      const timer = setTimeout(leave, START_TURN);
       try {
         return this.#began(await this.#launch());
       } finally {
-        starts?.leave();
+        clearTimeout(timer);
+        leave();
       }
     } catch (error) {
       throw this.#failed(toMcpxError(error));
@@ -117,19 +195,18 @@ export class Lifecycle {
 
   async #launch(): Promise<Link> {
     let transport: Transport | undefined;
-    let lost: Error | undefined;
-    const { spec, settings, log, handlers } = this.#options;
+    let lost: McpxError | undefined;
     const opened = (one: Transport) => {
       transport = one;
       this.#latest = one;
-      this.#alive.add(one);
+      this.#living.add(one);
     };
     const closed = (error?: Error) => {
-      lost = error ?? new McpxError('unreachable', `server "${this.#name}" ended the connection`);
-      if (transport) this.#lost(transport, lost.message);
+      lost = toMcpxError(error ?? new McpxError('unreachable', `server "${this.#name}" ended the connection`));
+      if (transport) this.#lost(transport, lost);
     };
-    const signal = this.#closing.signal;
-    const link = await openLink({ spec, settings, log, signal, opened, handlers: { ...handlers, closed } });
+    const handlers = { ...this.#options.handlers, closed };
+    const link = await openLink({ ...this.#options, signal: this.#closing.signal, opened, handlers });
     if (lost) throw lost;
     return link;
   }
@@ -138,50 +215,53 @@ export class Lifecycle {
     this.#link = link;
     this.#hello = link.hello;
     this.#failure = undefined;
-    this.#failures = 0;
+    this.#terminal = false;
+    this.#options.breaker.connected();
     this.#enter({ kind: 'ready', since: Date.now() });
     return link;
   }
 
   #failed(failure: McpxError): McpxError {
     if (this.#state.kind === 'closed') return stopped(this.#name);
-    this.#failure = failure;
-    if (this.#latest && this.#alive.has(this.#latest)) this.#stopped = this.#stop(this.#latest, STOP_FAST);
-    const { message: reason, hint } = failure;
-    this.#options.log.warn(reason, { hint });
-    if (failure.code === 'config') {
-      // Nothing that happens outside repairs the config.
-      this.#enter({ kind: 'closed', reason });
-      return failure;
-    }
-    this.#failures += 1;
-    const until = Date.now() + retryDelay(this.#failures, this.#options.spec.reconnect.interval);
-    this.#enter({ kind: 'backoff', until, failures: this.#failures, reason });
+    if (this.#latest && this.#living.has(this.#latest)) this.#stopped = this.#living.stop(this.#latest, STOP_FAST);
+    this.#options.log.warn(failure.message, { hint: failure.hint });
+    this.#terminal = isTerminal(failure);
+    this.#backOff(failure);
     return failure;
   }
 
-  /** The far side is gone: a running conversation is over, the next call begins another. */
-  #lost(transport: Transport, reason: string): void {
-    // Our own close stops it within its own bounds.
-    if (this.#state.kind === 'closed') return;
-    this.#stopped = this.#stop(transport, STOP_FAST);
+  /** The far side is gone, or given up: a running conversation is over, and there will be another. */
+  #lost(transport: Transport, failure: McpxError): void {
+    // Our own close stops it within its own bounds, and so does a rest.
+    if (this.#state.kind === 'closed' || (this.#state.kind === 'idle' && this.#latest === transport)) return;
+    this.#stopped = this.#living.stop(transport, STOP_FAST);
     if (this.#link?.transport !== transport) return;
     this.#link = undefined;
-    this.#options.log.warn(reason);
-    this.#enter({ kind: 'backoff', until: Date.now(), failures: 0, reason });
+    this.#options.log.warn(failure.message);
+    if (this.#state.kind === 'ready' && Date.now() - this.#state.since >= STABLE_AFTER) this.#failures = 0;
+    this.#backOff(failure);
   }
 
-  async #stopAll(bounds: StopBounds): Promise<void> {
-    await Promise.all([...this.#alive].map((transport) => this.#stop(transport, bounds)));
-  }
-
-  async #stop(transport: Transport, bounds: StopBounds): Promise<void> {
-    try {
-      await transport.close(bounds);
-    } catch (error) {
-      this.#options.log.debug(`stopping failed: ${messageOf(error)}`, { server: this.#name });
+  #backOff(failure: McpxError): void {
+    const { interval, maxRetries } = this.#options.spec.reconnect;
+    const { message: reason } = failure;
+    this.#failure = failure;
+    // Nothing that happens outside repairs the config.
+    if (this.#terminal && failure.code === 'config') {
+      this.#enter({ kind: 'closed', reason });
+      return;
     }
-    this.#alive.delete(transport);
+    this.#failures += 1;
+    const failures = this.#failures;
+    const terminal = this.#terminal;
+    const resting = terminal || failures > maxRetries;
+    // Out of tries it rests: the next call tries at once, and where that fails too the pauses go on.
+    const pause = failures === maxRetries + 1 ? 0 : Math.max(1, retryDelay(failures, interval));
+    const wait = terminal ? TERMINAL_PAUSE : pause;
+    const until = Date.now() + wait;
+    if (!terminal) this.#options.breaker.failed(failure, until);
+    if (!resting) this.#later(wait);
+    this.#enter({ kind: 'backoff', until, failures, reason, ...(resting && { resting }) });
   }
 
   #enter(state: ConnectionState): void {
@@ -196,4 +276,22 @@ export class Lifecycle {
 
 function stopped(name: string): McpxError {
   return new McpxError('unreachable', `server "${name}" is stopped`);
+}
+
+function once(action: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) action();
+    done = true;
+  };
+}
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
 }

@@ -17,7 +17,7 @@ export interface Caller {
 
 export interface PoolOptions {
   servers: ServerSpec[];
-  settings: Pick<Settings, 'connect' | 'limits'>;
+  settings: Pick<Settings, 'connect' | 'limits' | 'health'>;
   log: Log;
   events?: {
     state?: (server: string, state: ConnectionState) => void;

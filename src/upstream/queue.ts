@@ -1,4 +1,4 @@
-/** A bound on how much runs at once: first come, first served, with a bounded line. */
+/** A bound on how much runs at once: who waits takes turns by key, first come, first served within one, with a bounded line. */
 import { McpxError } from '../errors.ts';
 
 export interface Slots {
@@ -13,12 +13,14 @@ export interface Wait {
   signal?: AbortSignal | undefined;
   /** ms in the line at most. */
   timeout?: number | undefined;
+  /** Those with the same key form one line; the lines take turns, so that a busy one delays no other. */
+  key?: string | undefined;
 }
 
 export interface SlotsOptions {
   /** How many run at once. */
   limit: number;
-  /** How many may wait (default: any number). */
+  /** How many may wait in all (default: any number). */
   maxWaiting?: number;
   /** What is waited for, for messages, such as `server "github"`. */
   subject: string;
@@ -29,16 +31,23 @@ interface Waiting {
   refuse(error: McpxError): void;
 }
 
+/** Timers beyond this fire at once in Node. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subject }: SlotsOptions): Slots {
-  // Sets keep their order and forget any member in constant time.
-  const line = new Set<Waiting>();
+  const lines = createLines();
   let active = 0;
 
-  const join = (wait: Wait) =>
+  const cancelled = () => new McpxError('cancelled', `the call to ${subject} was cancelled`);
+  const overloaded = (why: string) =>
+    new McpxError('overloaded', `${subject} is overloaded: ${why}`, {
+      hint: 'try again later, or raise "concurrency"',
+    });
+
+  const join = ({ signal, timeout, key = '' }: Wait) =>
     new Promise<void>((resolve, reject) => {
-      const { signal, timeout } = wait;
       const leaveLine = () => {
-        line.delete(entry);
+        lines.remove(key, entry);
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
       };
@@ -53,16 +62,11 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
           reject(error);
         },
       };
-      const onAbort = () => entry.refuse(new McpxError('cancelled', `the call to ${subject} was cancelled`));
+      const onAbort = () => entry.refuse(cancelled());
       const onTimeout = () => entry.refuse(overloaded(`the call waited ${timeout} ms for its turn`));
-      const timer = timeout === undefined ? undefined : setTimeout(onTimeout, Math.min(timeout, 2 ** 31 - 1));
+      const timer = timeout === undefined ? undefined : setTimeout(onTimeout, Math.min(timeout, LONGEST_TIMER));
       signal?.addEventListener('abort', onAbort, { once: true });
-      line.add(entry);
-    });
-
-  const overloaded = (why: string) =>
-    new McpxError('overloaded', `${subject} is overloaded: ${why}`, {
-      hint: 'try again later, or raise "concurrency"',
+      lines.add(key, entry);
     });
 
   return {
@@ -70,22 +74,58 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
       return active;
     },
     get waiting() {
-      return line.size;
+      return lines.size;
     },
     enter(wait = {}) {
       if (active < limit) {
         active += 1;
         return undefined;
       }
-      if (wait.signal?.aborted)
-        return Promise.reject(new McpxError('cancelled', `the call to ${subject} was cancelled`));
-      if (line.size >= maxWaiting) return Promise.reject(overloaded(`${line.size} calls wait already`));
+      if (wait.signal?.aborted) return Promise.reject(cancelled());
+      if (lines.size >= maxWaiting) return Promise.reject(overloaded(`${lines.size} calls wait already`));
       return join(wait);
     },
     leave() {
       active -= 1;
-      const next = line.values().next();
-      if (!next.done) next.value.admit();
+      lines.next()?.admit();
+    },
+  };
+}
+
+interface Lines {
+  readonly size: number;
+  add(key: string, entry: Waiting): void;
+  remove(key: string, entry: Waiting): void;
+  /** Whose turn it is; stays in its line until it is removed. */
+  next(): Waiting | undefined;
+}
+
+/** Maps and sets keep their order and forget any member in constant time: the first line is the one whose turn it is. */
+function createLines(): Lines {
+  const lines = new Map<string, Set<Waiting>>();
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    add(key, entry) {
+      const line = lines.get(key) ?? new Set();
+      lines.set(key, line.add(entry));
+      size += 1;
+    },
+    remove(key, entry) {
+      const line = lines.get(key);
+      if (!line?.delete(entry)) return;
+      size -= 1;
+      if (line.size === 0) lines.delete(key);
+    },
+    next() {
+      const first = lines.entries().next();
+      if (first.done) return undefined;
+      const [key, line] = first.value;
+      lines.delete(key);
+      lines.set(key, line);
+      return line.values().next().value;
     },
   };
 }

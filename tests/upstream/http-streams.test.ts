@@ -59,7 +59,7 @@ describe('the stream for everything else', () => {
     const upstream = connection(httpSpec(server.url));
     await upstream.connect();
     await until(() => upstream.state.kind === 'backoff');
-    expect(upstream.state).toMatchObject({ failures: 0, reason: 'server "x" no longer knows the session (HTTP 404)' });
+    expect(upstream.state).toMatchObject({ failures: 1, reason: 'server "x" no longer knows the session (HTTP 404)' });
     expect(await call(upstream, 'x', { a: 1 })).toEqual({ a: 1 });
   });
 });

@@ -1,0 +1,115 @@
+/** How one call gets to an upstream: waits for the connection, is sent, and sent again only where that is harmless. */
+import type { ServerSpec } from '../config/config.ts';
+import { McpxError, messageOf, RpcError } from '../errors.ts';
+import type { Params } from '../wire/message.ts';
+import { isUndelivered } from '../wire/undelivered.ts';
+import { BREAKER_LIMIT, type Breaker } from './breaker.ts';
+import type { CallOptions } from './connection.ts';
+import { retryDelay } from './health.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Link } from './link.ts';
+
+export interface AskDeps {
+  spec: Pick<ServerSpec, 'name' | 'startupTimeout' | 'reconnect'>;
+  lifecycle: Pick<Lifecycle, 'state' | 'link' | 'hello' | 'open' | 'drop' | 'lose' | 'recovers' | 'refusal'>;
+  breaker: Breaker;
+}
+
+export type Ask = (
+  method: string,
+  params: Params | undefined,
+  wanted: CallOptions & { timeout: number },
+) => Promise<unknown>;
+
+export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
+  /** The open conversation, or the next one: one that was lost is waited for; one that never was says at once why not. */
+  const reach = async (method: string, deadline: number, signal: AbortSignal | undefined): Promise<Link> => {
+    for (;;) {
+      if (lifecycle.link) return lifecycle.link;
+      const left = deadline - performance.now();
+      try {
+        return await within(lifecycle.open(left), { method, signal, left, spec, lifecycle });
+      } catch (error) {
+        const rest = deadline - performance.now();
+        if (rest <= 0 || signal?.aborted) throw error;
+        if (!lifecycle.recovers(rest)) throw (lifecycle.hello && lifecycle.refusal(rest)) ?? error;
+      }
+    }
+  };
+
+  /** Sent once; again only when it certainly did not arrive the first time, or may run twice. */
+  const send: Ask = async (method, params, wanted) => {
+    const since = performance.now();
+    // A start has a bound of its own, which may be the longer one.
+    const deadline = since + Math.max(wanted.timeout, spec.startupTimeout);
+    for (let again = false; ; again = true) {
+      const link = await reach(method, deadline, wanted.signal);
+      try {
+        return await link.peer.request(method, params, wanted);
+      } catch (error) {
+        if (isUndelivered(error)) lifecycle.drop(link, messageOf(error));
+        const harmless = isUndelivered(error) || (wanted.repeatable === true && isTransport(error));
+        if (again || !harmless) {
+          if (isTransport(error)) count(error, link, since);
+          throw error;
+        }
+      }
+    }
+  };
+
+  /** One more failure of the transport; too many in a row and the conversation is given up. */
+  const count = (failure: McpxError, link: Link, since: number) => {
+    const failures = breaker.failures + 1;
+    if (failures >= BREAKER_LIMIT && lifecycle.link === link) lifecycle.lose(link, failure);
+    else breaker.failed(failure, Date.now() + retryDelay(failures, spec.reconnect.interval), since);
+  };
+
+  return async (method, params, wanted) => {
+    const over = breaker.enter();
+    try {
+      const result = await send(method, params, wanted);
+      breaker.succeeded();
+      return result;
+    } catch (error) {
+      // Its own words, whatever they say, show that it is there.
+      if (error instanceof RpcError) breaker.succeeded();
+      throw error;
+    } finally {
+      over?.();
+    }
+  };
+}
+
+/** A failure of what carries the messages, not of the call. */
+function isTransport(error: unknown): error is McpxError {
+  return error instanceof McpxError && error.code === 'unreachable';
+}
+
+export interface Patience {
+  method: string;
+  signal?: AbortSignal | undefined;
+  /** ms. */
+  left: number;
+  spec: Pick<ServerSpec, 'name'>;
+  lifecycle: Pick<Lifecycle, 'state'>;
+}
+
+/** A caller that gives up does not wait for a start, and does not stop it for the others. */
+export function within<T>(work: Promise<T>, { method, signal, left, spec, lifecycle }: Patience): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(new McpxError('cancelled', `"${method}" was cancelled`));
+    const onTimeout = () => {
+      const { state } = lifecycle;
+      const why = 'reason' in state && state.reason !== undefined ? `: ${state.reason}` : '';
+      reject(new McpxError('timeout', `server "${spec.name}" was not connected in time${why}`));
+    };
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const timer = setTimeout(onTimeout, Math.min(Math.max(0, left), 2 ** 31 - 1));
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    work.then(resolve, reject).finally(done);
+  });
+}

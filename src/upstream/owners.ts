@@ -1,0 +1,179 @@
+/** Which child belongs to which mcpx, on disk: so that the next start can end what a killed one left behind, and nothing else. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../errors.ts';
+import { ensureFolder } from '../files.ts';
+import type { Log } from '../observe/log.ts';
+import { isRecord } from '../wire/message.ts';
+import { processGroup } from './group.ts';
+
+export interface ChildRecords {
+  /** A child that leads its own group was started. */
+  started(pid: number): void;
+  /** Nothing of it is left. */
+  ended(pid: number): void;
+  /** Ends the children of owners that are gone; resolves with how many were found. */
+  reap(): Promise<number>;
+}
+
+export interface ChildRecordsOptions {
+  /** Made when the first child is written down; 0700. */
+  folder: string;
+  log: Log;
+  platform?: NodeJS.Platform;
+}
+
+/** A process that cannot be mistaken for a later one with the same number. */
+interface Identity {
+  pid: number;
+  /** When it was started, as the system writes it. */
+  started: string;
+}
+
+interface ChildRecord {
+  child: Identity;
+  owner: Identity;
+  /** The boot and the process namespace in which the numbers mean anything. */
+  world: string;
+}
+
+/** ms between SIGTERM and SIGKILL of an orphan. */
+const TERM_WAIT = 2000;
+const POLL = 50;
+
+export function createChildRecords({ folder, log, platform = process.platform }: ChildRecordsOptions): ChildRecords {
+  // A Windows child is in a job of its console, and its number says nothing of its start.
+  if (platform === 'win32') return { started: () => undefined, ended: () => undefined, reap: async () => 0 };
+  const world = worldOf(platform);
+  let self: Identity | undefined;
+  let told = false;
+
+  const fileOf = (pid: number) => join(folder, `${process.pid}-${pid}.json`);
+  const tell = (error: unknown) => {
+    if (!told) log.debug(`children cannot be written down in "${folder}": ${messageOf(error)}`);
+    told = true;
+  };
+
+  return {
+    started(pid) {
+      try {
+        self ??= identityOf(process.pid, platform);
+        const child = identityOf(pid, platform);
+        // A child that is gone already needs no record.
+        if (!self || !child) return;
+        ensureFolder(folder);
+        const record: ChildRecord = { child, owner: self, world };
+        // Renamed, so that nobody reads half of it; not synced, for it means nothing after a crash of the machine.
+        writeFileSync(`${fileOf(pid)}.tmp`, JSON.stringify(record), { mode: 0o600 });
+        renameSync(`${fileOf(pid)}.tmp`, fileOf(pid));
+      } catch (error) {
+        tell(error);
+      }
+    },
+    ended: (pid) => rmSync(fileOf(pid), { force: true }),
+    async reap() {
+      const found = filesIn(folder).map(async (name) => reapOne(join(folder, name), { world, platform, log }));
+      return (await Promise.all(found)).filter(Boolean).length;
+    },
+  };
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^\d+-\d+\.json$/.test(name));
+  } catch {
+    return []; // nothing was ever started
+  }
+}
+
+interface Surroundings {
+  world: string;
+  platform: NodeJS.Platform;
+  log: Log;
+}
+
+/** True when the child was there and was ended. */
+async function reapOne(file: string, surroundings: Surroundings): Promise<boolean> {
+  const record = readRecord(file);
+  const fate = record === undefined ? 'forget' : fateOf(record, surroundings);
+  if (record !== undefined && fate === 'end') {
+    surroundings.log.info(`ending process ${record.child.pid}, which an mcpx that was killed left behind`);
+    await endGroup(record.child, surroundings.platform);
+  }
+  if (fate !== 'keep') rmSync(file, { force: true });
+  return fate === 'end';
+}
+
+function fateOf({ world, owner, child }: ChildRecord, here: Surroundings): 'keep' | 'forget' | 'end' {
+  if (world !== here.world) {
+    const [host, boot] = world.split('/');
+    const [ourHost, ourBoot] = here.world.split('/');
+    // Before a restart of this machine, nothing is left; of another machine or container nothing can be said from here.
+    return host === ourHost && boot !== ourBoot ? 'forget' : 'keep';
+  }
+  if (isAlive(owner, here.platform)) return 'keep';
+  return isAlive(child, here.platform) ? 'end' : 'forget';
+}
+
+async function endGroup(child: Identity, platform: NodeJS.Platform): Promise<void> {
+  const group = processGroup(child.pid, platform);
+  group.terminate();
+  const end = Date.now() + TERM_WAIT;
+  while (group.alive() && Date.now() < end) await delay(POLL, undefined, { ref: false });
+  group.kill();
+}
+
+function readRecord(file: string): ChildRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (!isRecord(value) || !isIdentity(value.child) || !isIdentity(value.owner)) return undefined;
+    return { child: value.child, owner: value.owner, world: String(value.world) };
+  } catch {
+    return undefined; // half written by a process that died: it proves nothing
+  }
+}
+
+function isIdentity(value: unknown): value is Identity {
+  return isRecord(value) && Number.isInteger(value.pid) && Number(value.pid) > 1 && typeof value.started === 'string';
+}
+
+function isAlive({ pid, started }: Identity, platform: NodeJS.Platform): boolean {
+  return identityOf(pid, platform)?.started === started;
+}
+
+/** Undefined when there is no such process, or it has ended and waits to be reaped. */
+export function identityOf(pid: number, platform: NodeJS.Platform = process.platform): Identity | undefined {
+  try {
+    const started = platform === 'linux' ? ticksOf(pid) : dateOf(pid);
+    return started ? { pid, started } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Clock ticks from boot to the start: field 22 of its stat, counted after the name, which may hold anything. */
+function ticksOf(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}
+
+function dateOf(pid: number): string {
+  const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/bin:/usr/bin' };
+  return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env, timeout: 2000 }).trim();
+}
+
+/** `host/boot/namespace` on Linux; elsewhere the start of a process has a date, which is enough. */
+function worldOf(platform: NodeJS.Platform): string {
+  const host = hostname().replaceAll('/', '');
+  if (platform !== 'linux') return host;
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return `${host}/${boot}/${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return host;
+  }
+}

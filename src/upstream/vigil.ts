@@ -1,0 +1,46 @@
+/** What happens by itself while an upstream is connected: it is stopped for want of use, and looked after while nobody asks. */
+import { McpxError } from '../errors.ts';
+import type { ConnectionOptions } from './connection.ts';
+import { watchHealth } from './health.ts';
+import { watchIdle } from './idle.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Link } from './link.ts';
+import type { Standing } from './standing.ts';
+
+export interface VigilOptions extends Pick<ConnectionOptions, 'spec' | 'settings' | 'log'> {
+  lifecycle: Pick<Lifecycle, 'rest' | 'lose'>;
+  standing: Pick<Standing, 'subscribed'>;
+  /** Whether anything is under way or waiting. */
+  busy(): boolean;
+  /** Monotonic ms of the last use. */
+  used(): number;
+}
+
+/** Until the returned function is called. */
+export function watchLink(link: Link, options: VigilOptions): () => void {
+  const { spec, settings, log, lifecycle, standing, busy } = options;
+  const { connect, health } = settings;
+  const since = performance.now();
+  const used = () => Math.max(since, options.used());
+  const unhealthy = (reason: string) => {
+    const text = `server "${spec.name}" is unhealthy: it failed ${health.failures} checks in a row (${reason})`;
+    lifecycle.lose(link, new McpxError('unreachable', text));
+  };
+  const missed = (reason: string, count: number) => {
+    log.info(`server "${spec.name}" failed a check (${count} in a row): ${reason}`);
+  };
+  const idle = watchIdle({
+    // Eager upstreams are kept.
+    after: connect.mode === 'eager' ? 0 : connect.idleStop,
+    busy: () => busy() || standing.subscribed,
+    used,
+    idle: () => lifecycle.rest(),
+  });
+  // A server inside mcpx is as healthy as mcpx itself.
+  if (!health.enabled || spec.type === 'builtin') return idle;
+  const checks = watchHealth(link, { ...health, busy, heard: used, missed, unhealthy });
+  return () => {
+    idle();
+    checks();
+  };
+}
