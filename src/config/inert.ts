@@ -12,7 +12,6 @@ const INERT: [path: string, read: (settings: Settings) => unknown, expects: stri
   ['http.rate', ({ http }) => http.rate, 'calls are not limited'],
   ['http.trustProxy', ({ http }) => http.trustProxy, 'forwarded headers are ignored'],
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
-  ['http.legacySse', ({ http }) => http.legacySse, 'the old SSE routes are not served'],
   ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],
   ['front.execSplit', ({ front }) => front.execSplit, 'there is no exec_read'],
   ['limits.resultChars', ({ limits }) => limits.resultChars, 'results are passed on whole'],

@@ -20,8 +20,8 @@ export interface AnswerOptions {
   headers?: Record<string, string>;
   /** Makes the stream when one is needed. */
   stream(): EventStream;
-  /** Everything that was owed is written or never comes. */
-  done?(stream: EventStream | undefined): void;
+  /** Everything that was owed is written or never comes; says how many answers there were. */
+  done?(stream: EventStream | undefined, answers: number): void;
 }
 
 /** ms after which a client that takes an event stream gets one: it can then tell a slow answer from a dead connection, and resume. */
@@ -31,6 +31,7 @@ export class Answer {
   readonly #options: AnswerOptions;
   readonly #texts: string[] = [];
   #owed: number;
+  #given = 0;
   #stream: EventStream | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -59,6 +60,7 @@ export class Answer {
     const text = JSON.stringify(answer);
     if (this.#stream !== undefined) this.#stream.push(text, { kept: true });
     else this.#texts.push(text);
+    this.#given += 1;
     this.skip();
   }
 
@@ -69,7 +71,7 @@ export class Answer {
     clearTimeout(this.#timer);
     if (this.#stream !== undefined) this.#stream.end();
     else this.#sendJson();
-    this.#options.done?.(this.#stream);
+    this.#options.done?.(this.#stream, this.#given);
   }
 
   #sendJson(): void {

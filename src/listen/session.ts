@@ -120,7 +120,7 @@ export class HttpSession implements Member {
       owed,
       batch,
       stream: () => this.#stream((++this.#lastStream).toString(36)),
-      done: (stream) => this.#park(stream),
+      done: (stream, answers) => this.#finished(stream, answers),
     });
     for (const one of refused) answer.give(one);
     for (const message of messages) {
@@ -242,11 +242,12 @@ export class HttpSession implements Member {
     return stream;
   }
 
-  /** A finished stream may still be asked for, by a client that lost its connection. */
-  #park(stream: EventStream | undefined): void {
+  /** A finished stream may still be asked for, by a client that lost its connection; one without an answer must not be, or it would come back for it forever. */
+  #finished(stream: EventStream | undefined, answers: number): void {
     const name = stream?.name;
-    if (stream !== undefined && name !== undefined)
-      this.#options.parking.park(stream, () => this.#streams.delete(name));
+    if (stream === undefined || name === undefined) return;
+    if (answers === 0) this.#streams.delete(name);
+    else this.#options.parking.park(stream, () => this.#streams.delete(name));
   }
 }
 

@@ -52,18 +52,21 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
         notify: (method, params) => peer.notify(method, params),
         ask: (method, params, asked) => peer.request(method, params, asked),
       }),
+    notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
     closed: () => over(),
   });
   stop.addEventListener('abort', () => over(), { once: true });
   if (!stop.aborted) await ended;
+  // A client that closes our input and then says stop is about to kill us: nothing is waited for any more.
+  const hurried = stop.aborted ? () => false : () => stop.aborted;
+  await drained(() => peer.pending.theirs === 0 || hurried());
   session.close();
-  await drained(() => peer.pending.theirs === 0, DRAIN);
   await peer.close();
 }
 
-/** Waits until `idle` holds, at most `ms`. Calls end at arbitrary times and nothing announces the last one, hence the look every 5 ms. */
-async function drained(idle: () => boolean, ms: number): Promise<void> {
-  const end = Date.now() + ms;
-  while (!idle() && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+/** Waits until `over` holds, at most for the drain. Calls end at arbitrary times and nothing announces the last one, hence the look every 5 ms. */
+async function drained(over: () => boolean): Promise<void> {
+  const end = Date.now() + DRAIN;
+  while (!over() && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
 }

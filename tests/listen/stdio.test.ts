@@ -1,30 +1,46 @@
 /** The stdio listener over in-memory streams, with a scripted upstream behind it. */
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { createFront } from '../../src/front/front.ts';
 import { listenStdio } from '../../src/listen/stdio.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import { createWorld, type Script } from '../world.ts';
 
 function start(slow: Script = {}) {
-  const world = createWorld({ slow: { tools: [{ name: 'wait' }], ...slow } });
+  let arrived: () => void = () => undefined;
+  const reached = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const answer: Script['answer'] = (...call) => {
+    arrived();
+    return slow.answer?.(...call);
+  };
+  const world = createWorld({ slow: { tools: [{ name: 'wait' }], ...slow, answer } });
   const input = new PassThrough();
   const output = new PassThrough();
   const lines: any[] = [];
+  let raw = '';
   let rest = '';
   output.setEncoding('utf8').on('data', (text: string) => {
+    raw += text;
+    if (raw.startsWith('Content-Length')) return;
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     lines.push(...parts.map((line) => JSON.parse(line)));
   });
   const stop = new AbortController();
   let changed: () => void = () => undefined;
+  let closed = 0;
   const done = listenStdio({
     gateway: {
       open: ({ downstream }) => {
         const front = createFront('compact', world.deps, downstream);
         changed = () => front.changed(['tools']);
-        return { front, close: () => undefined };
+        const close = () => {
+          closed += 1;
+        };
+        return { front, close };
       },
     },
     profile: 'default',
@@ -36,7 +52,18 @@ function start(slow: Script = {}) {
   });
   const send = (message: unknown) =>
     input.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
-  return { input, lines, send, stop, done, changed: () => changed() };
+  return {
+    input,
+    output,
+    lines,
+    raw: () => raw,
+    send,
+    stop,
+    done,
+    reached,
+    closed: () => closed,
+    changed: () => changed(),
+  };
 }
 
 const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
@@ -101,24 +128,146 @@ test('a catalog change is told to the client', async () => {
 });
 
 test('a client that speaks Content-Length is answered in kind', async () => {
-  const world = createWorld({});
-  const input = new PassThrough();
-  const output = new PassThrough();
-  const chunks: Buffer[] = [];
-  output.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const done = listenStdio({
-    gateway: {
-      open: ({ downstream }) => ({ front: createFront('compact', world.deps, downstream), close: () => undefined }),
-    },
-    profile: 'default',
-    stop: new AbortController().signal,
-    maxBytes: 1_000_000,
-    log: SILENT,
-    input,
-    output,
-  });
+  const { input, raw, done } = start();
   const body = JSON.stringify(ping(7));
   input.end(`Content-Length: ${body.length}\r\n\r\n${body}`);
   await done;
-  expect(Buffer.concat(chunks).toString()).toMatch(/^Content-Length: \d+\r\n\r\n\{.*"id":7.*\}$/);
+  expect(raw()).toMatch(/^Content-Length: \d+\r\n\r\n\{.*"id":7.*\}$/);
+});
+
+describe('what arrives in an odd way', () => {
+  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const text = '{"jsonrpc":"2.0","id":"ключ 🔑","method":"ping"}';
+
+  test('characters that are cut anywhere', async () => {
+    const bytes = Buffer.from(`${text}\n`);
+    const { input, lines, done } = start();
+    for (let at = 0; at < bytes.length; at++) {
+      input.write(bytes.subarray(at, at + 1));
+      if (at % 8 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    input.end();
+    await done;
+    expect(lines).toEqual([{ jsonrpc: '2.0', id: 'ключ 🔑', result: {} }]);
+  });
+
+  test('CRLF, blank lines, a BOM, and a last line without its end', async () => {
+    const { input, lines, done } = start();
+    input.end(`\ufeff${JSON.stringify(ping(1))}\r\n\r\n   \n${JSON.stringify(ping(2))}\r\n${JSON.stringify(ping(3))}`);
+    await done;
+    expect(lines.map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  test('a line over the limit is refused under its id, and the next one is answered', async () => {
+    const { input, lines, send, done } = start();
+    send({ ...ping(1), params: { pad: 'x'.repeat(1_500_000) } });
+    send(ping(2));
+    input.end();
+    await done;
+    expect(lines.map(({ id, error }) => [id, error === undefined])).toEqual([
+      [1, false],
+      [2, true],
+    ]);
+  });
+
+  test('a line just below the limit', async () => {
+    const { input, lines, send, done } = start();
+    send({ ...ping(1), params: { pad: 'x'.repeat(999_000) } });
+    input.end();
+    await done;
+    expect(lines).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+  });
+
+  test('frames with Content-Length, cut anywhere', async () => {
+    const frame = Buffer.from(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+    for (const at of [1, 10, 16, 19, 21, 40, frame.length - 1]) {
+      const { input, raw, done } = start();
+      input.write(frame.subarray(0, at));
+      await wait(1);
+      input.end(Buffer.concat([frame.subarray(at), frame]));
+      await done;
+      expect(raw().match(/Content-Length: \d+\r\n\r\n\{/g)).toHaveLength(2);
+    }
+  });
+
+  test('bytes at random are answered with nothing but JSON-RPC', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 8 }), async (chunks) => {
+        const { input, lines, done } = start();
+        for (const chunk of chunks) input.write(Buffer.from(chunk));
+        input.end(`\n\n${JSON.stringify(ping(1))}\n`);
+        await done;
+        for (const line of lines) expect(line.jsonrpc).toBe('2.0');
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('the end', () => {
+  const never = { answer: () => new Promise(() => undefined) };
+  /** ms until the session is over, after what `end` does. */
+  async function took(scene: ReturnType<typeof start>, end: () => unknown): Promise<number> {
+    scene.send(exec(1));
+    await scene.reached;
+    const begun = Date.now();
+    await end();
+    await scene.done;
+    return Date.now() - begun;
+  }
+
+  test('of the input waits three seconds for a call that does not end', async () => {
+    const scene = start(never);
+    const ms = await took(scene, () => scene.input.end());
+    expect(ms).toBeGreaterThan(2900);
+    expect(ms).toBeLessThan(3500);
+    expect(scene.closed()).toBe(1);
+  });
+
+  test('of the input, then a stop, waits for nothing', async () => {
+    const scene = start(never);
+    const ms = await took(scene, async () => {
+      scene.input.end();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      scene.stop.abort();
+    });
+    expect(ms).toBeLessThan(1000);
+  });
+
+  test('by a stop lets a call finish', async () => {
+    let finish: (result: unknown) => void = () => undefined;
+    const scene = start({ answer: () => new Promise((resolve) => (finish = resolve)) });
+    const ms = await took(scene, async () => {
+      scene.stop.abort();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      finish({ content: [] });
+    });
+    expect(ms).toBeLessThan(1000);
+    expect(scene.lines).toMatchObject([{ id: 1, result: { content: [] } }]);
+  });
+
+  test('by a client that no longer reads is quiet and immediate', async () => {
+    const scene = start(never);
+    const ms = await took(scene, () =>
+      scene.output.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    );
+    expect(ms).toBeLessThan(1000);
+  });
+});
+
+test('a question reaches the client and its answer the call', async () => {
+  const { input, lines, send, done } = start({
+    answer: async (_method, _params, options: any) => {
+      const request = { jsonrpc: '2.0', id: 1, method: 'roots/list', params: {} };
+      const roots = await options.asked?.(request, { signal: new AbortController().signal });
+      return { content: [{ type: 'text', text: JSON.stringify(roots ?? 'nobody to ask') }] };
+    },
+  });
+  send({ jsonrpc: '2.0', id: 0, method: 'initialize', params: { capabilities: { roots: {} } } });
+  send(exec(1));
+  await expect.poll(() => lines.find(({ method }) => method === 'roots/list')).toBeDefined();
+  send({ jsonrpc: '2.0', id: lines.find(({ method }) => method === 'roots/list').id, result: { roots: [] } });
+  await expect.poll(() => lines.find(({ id }) => id === 1)?.result.content[0].text).toContain('roots');
+  input.end();
+  await done;
 });

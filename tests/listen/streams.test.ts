@@ -140,6 +140,7 @@ describe('a request of the client', () => {
       expect((await client.post(note('notifications/cancelled', { requestId }))).status).toBe(202);
     expect([(await quiet).status, await (await quiet).text()]).toEqual([202, '']);
     expect(await loud.next()).toBeUndefined();
+    expect((await client.get({ 'last-event-id': String(loud.seen.at(-1)?.id) })).status).toBe(400);
     expect((await client.post(rpc('ping', undefined, 0))).status).toBe(200);
   });
 });
