@@ -127,3 +127,16 @@ declare module '*/scripts/bench-memory.mjs' {
   ): Row[];
   export function table(title: string, rows: Row[]): string;
 }
+declare module '*/scripts/conformance.mjs' {
+  interface Row {
+    scenario: string;
+    passed: number;
+    failed: number;
+    warned: number;
+    complaints: string[];
+  }
+  export function rowsOf(
+    results: { scenario: string; checks: { id?: string; status: string; errorMessage?: string }[] }[],
+  ): Row[];
+  export function report(rows: Row[]): string;
+}
