@@ -110,6 +110,7 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     diagnostics: () => ({ stderr: [], noise: 0 }),
     close: async () => undefined,
     killNow: () => undefined,
+    rest: async () => undefined,
     dismiss: async () => undefined,
   };
 }

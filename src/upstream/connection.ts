@@ -22,6 +22,8 @@ export interface Hello {
   capabilities: Record<string, unknown>;
   serverInfo: { name: string; version: string; [field: string]: unknown };
   instructions?: string;
+  /** What a URL without a type turned out to be. */
+  transport?: 'http' | 'sse';
 }
 
 /** One entity, one state. Times are epoch ms; `reason` is a sentence for people. */
@@ -53,6 +55,8 @@ export interface ConnectionOptions {
   workspaceFolder?: string | undefined;
   /** Told of every line that its process writes to stderr. */
   stderr?: ((line: string) => void) | undefined;
+  /** The key of the only caller that it serves. */
+  owner?: string | undefined;
   /** Where its processes are written down while they run. */
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
 }
@@ -76,6 +80,8 @@ export interface Diagnostics {
 export interface Connection {
   readonly name: string;
   readonly spec: ServerSpec;
+  /** The key of the only caller that it serves; undefined where several share it. */
+  readonly owner?: string | undefined;
   readonly state: ConnectionState;
   /** Present once it has been connected; kept after it was stopped. */
   readonly hello: Hello | undefined;
@@ -84,6 +90,8 @@ export interface Connection {
   /** Connects if need be, waiting for a reconnect within the timeout, then asks. RpcError = the upstream's own words, McpxError = ours. */
   request(method: string, params?: Params, options?: CallOptions): Promise<unknown>;
   diagnostics(): Diagnostics;
+  /** Stops it as soon as nothing is under way on it; the next call starts it again. */
+  rest(): Promise<void>;
   /** Stops it for good as soon as nothing is under way on it; resolves when it is stopped. */
   dismiss(): Promise<void>;
   /** Stops it for good: nothing of its process tree is left when this resolves. */
@@ -144,6 +152,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
+  const quiet = async () => {
+    while (lifecycle.state.kind !== 'closed' && (uses > 0 || performance.now() - used < QUIET)) await delay(QUIET);
+  };
+
   const inTurn = async (method: string, params: Params | undefined, wanted: CallOptions & { timeout: number }) => {
     const turn = slots.enter({ ...wanted, key: wanted.caller });
     if (turn) await turn;
@@ -159,6 +171,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   return {
     name: spec.name,
     spec,
+    owner: options.owner,
     get state() {
       return lifecycle.state;
     },
@@ -175,8 +188,12 @@ export function createConnection(options: ConnectionOptions): Connection {
       const pid = lifecycle.link?.transport.pid;
       return { ...(pid === undefined ? {} : { pid }), stderr: lifecycle.latest?.stderr?.() ?? [], noise };
     },
+    async rest() {
+      await quiet();
+      lifecycle.rest();
+    },
     async dismiss() {
-      while (uses > 0 || performance.now() - used < QUIET) await delay(QUIET);
+      await quiet();
       await lifecycle.close();
     },
     close: (bounds) => lifecycle.close(bounds),

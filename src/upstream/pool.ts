@@ -3,68 +3,189 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Params, RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
-import { type Connection, type ConnectionEvents, type ConnectionState, createConnection } from './connection.ts';
-import { createSlots } from './queue.ts';
+import { type Connection, type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
+import type { ChildRecords } from './owners.ts';
+import { perCall } from './percall.ts';
+import { createSlots, type Slots } from './queue.ts';
+import { type Caller, introductionOf, offeredKey, type Share, shareOf, workspaceOf } from './sharing.ts';
+import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
 
-/** The downstream on whose behalf an upstream is used. */
-export interface Caller {
-  /** Unique per downstream session. */
-  key: string;
-  capabilities: Record<string, unknown>;
-  clientInfo?: { name: string; version: string };
-}
+export type { Caller } from './sharing.ts';
 
 export interface PoolOptions {
   servers: ServerSpec[];
   settings: Pick<Settings, 'connect' | 'limits' | 'health'>;
   log: Log;
   events?: {
-    state?: (server: string, state: ConnectionState) => void;
-    notification?: (server: string, method: string, params: Params | undefined) => void;
+    /** Of connections that outlive a call. */
+    state?: (server: string, state: ConnectionState, connection: Connection) => void;
+    notification?: (server: string, method: string, params: Params | undefined, connection: Connection) => void;
     /** Answers a request of an upstream other than `ping`; absent: -32601. */
-    request?: (server: string, request: RpcRequest, incoming: Incoming) => Promise<unknown>;
+    request?: (server: string, request: RpcRequest, incoming: Incoming, connection: Connection) => Promise<unknown>;
   };
+  /** Where children are written down while they run. */
+  children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
+  /** Where what children write to stderr is kept. */
+  stderr?: StderrFiles | undefined;
 }
 
 export interface Pool {
-  /** Undefined for a name that is not configured or is disabled. Never starts anything. */
+  /**
+   * The connection for that caller; without one, the connection to list with: the last that was used, else one that offers what
+   * was last offered. Undefined for a name that is not configured or is disabled. Never starts anything.
+   */
   get(server: string, caller?: Caller): Connection | undefined;
+  /** Every connection there is, at least one per server. */
   all(): Connection[];
-  /** Ends everything at once, within the bounds of a stop. */
+  /** A downstream has left: what was its own ends when its last call is over. */
+  release(caller: string): void;
+  /** Ends everything at once, within the bounds of a stop; again with smaller bounds hurries it. */
   close(bounds?: StopBounds): Promise<void>;
   /** Ends every process tree at once and synchronously: for the way out of a dying process. */
   killNow(): void;
 }
 
-export function createPool({ servers, settings, log, events }: PoolOptions): Pool {
+/** One configured server. */
+interface Member {
+  spec: ServerSpec;
+  /** By the set of capabilities that is offered. */
+  shared: Map<string, Connection>;
+  /** By the key of the caller. */
+  sessions: Map<string, Connection>;
+  /** For `share: "call"`: how many run at once. */
+  calls: Slots;
+  /** The caller whose capabilities were last seen. */
+  seen: Caller | undefined;
+  /** The connection that was last ready and is still there. */
+  current: Connection | undefined;
+  /** Connections that some caller has asked for; the others only ever listed. */
+  claimed: WeakSet<Connection>;
+}
+
+export function createPool(options: PoolOptions): Pool {
+  const { servers, settings } = options;
   const starts = createSlots({ limit: settings.connect.concurrency, subject: 'the start of servers' });
-  const connections = new Map<string, Connection>();
-  for (const spec of servers) {
-    if (spec.disabled) continue;
-    const own = eventsOf(spec.name, events);
-    connections.set(spec.name, createConnection({ spec, settings, log, starts, events: own }));
-  }
-  const all = () => [...connections.values()];
+  const members = new Map(servers.filter(({ disabled }) => !disabled).map((spec) => [spec.name, memberOf(spec)]));
+  const open = new Set<Connection>();
+
+  const create = (member: Member, share: Share, caller: Caller | undefined): Connection => {
+    const { name } = member.spec;
+    const connection: Connection = createConnection({
+      ...options,
+      spec: member.spec,
+      starts,
+      owner: share === 'all' ? undefined : caller?.key,
+      introduction: introductionOf(share, caller),
+      workspaceFolder: workspaceOf(caller),
+      stderr: options.stderr && ((line) => options.stderr?.write(name, line)),
+      events: eventsOf(
+        name,
+        options.events,
+        () => connection,
+        (state) => {
+          if (state.kind === 'ready' && share !== 'call') takeOver(member, connection);
+          if (share !== 'call') options.events?.state?.(name, state, connection);
+        },
+      ),
+    });
+    open.add(connection);
+    return connection;
+  };
+
+  const shared = (member: Member, caller: Caller | undefined): Connection => {
+    const key = caller === undefined ? '' : offeredKey(caller);
+    const found = member.shared.get(key) ?? create(member, 'all', caller);
+    member.shared.set(key, found);
+    return found;
+  };
+
+  const own = (member: Member, caller: Caller): Connection => {
+    const found = member.sessions.get(caller.key) ?? create(member, 'session', caller);
+    member.sessions.set(caller.key, found);
+    return found;
+  };
+
+  const once = (member: Member, caller: Caller): Connection =>
+    perCall({
+      create: () => create(member, 'call', caller),
+      end,
+      slots: member.calls,
+      shown: { name: member.spec.name, spec: member.spec, hello: lister(member).hello },
+    });
+
+  /** Ends a connection when nothing is under way on it any more. */
+  const end = (connection: Connection) => connection.dismiss().finally(() => open.delete(connection));
+
+  const lister = (member: Member): Connection => member.current ?? shared(member, member.seen);
+
+  const find = (server: string, caller: Caller | undefined): Connection | undefined => {
+    const member = members.get(server);
+    if (!member || !caller) return member && lister(member);
+    member.seen = caller;
+    const share = shareOf(member.spec, caller);
+    if (share === 'call') return once(member, caller);
+    const connection = share === 'session' ? own(member, caller) : shared(member, caller);
+    member.claimed.add(connection);
+    return connection;
+  };
+
+  // One per server from the beginning, so that there is something to show.
+  for (const member of members.values()) shared(member, undefined);
 
   return {
-    get: (server) => connections.get(server),
-    all,
+    get: find,
+    all: () => [...open],
+    release(key) {
+      for (const member of members.values()) {
+        const connection = member.sessions.get(key);
+        if (!connection) continue;
+        member.sessions.delete(key);
+        if (member.current === connection) member.current = undefined;
+        void end(connection);
+      }
+    },
     async close(bounds) {
-      await Promise.all(all().map((connection) => connection.close(bounds)));
+      await Promise.all([...open].map((connection) => connection.close(bounds)));
     },
     killNow() {
-      for (const connection of connections.values()) connection.killNow();
+      for (const connection of open) connection.killNow();
     },
   };
 }
 
-/** The events of the pool as one server's own. */
-function eventsOf(server: string, events: PoolOptions['events'] = {}): ConnectionEvents {
-  const { state, notification, request } = events;
+function memberOf(spec: ServerSpec): Member {
   return {
-    ...(state && { state: (...told) => state(server, ...told) }),
-    ...(notification && { notification: (...told) => notification(server, ...told) }),
-    ...(request && { request: (...asked) => request(server, ...asked) }),
+    spec,
+    shared: new Map(),
+    sessions: new Map(),
+    calls: createSlots({ limit: spec.concurrency, maxWaiting: 2048, subject: `server "${spec.name}"` }),
+    seen: undefined,
+    current: undefined,
+    claimed: new WeakSet(),
+  };
+}
+
+/** A connection that only listed is not needed any more once one is there that somebody calls through. */
+function takeOver(member: Member, connection: Connection): void {
+  member.current = connection;
+  if (!member.claimed.has(connection)) return;
+  for (const other of member.shared.values()) {
+    if (other !== connection && !member.claimed.has(other)) void other.rest();
+  }
+}
+
+/** The events of the pool as one connection's own. */
+function eventsOf(
+  server: string,
+  events: PoolOptions['events'] = {},
+  self: () => Connection,
+  state: (state: ConnectionState) => void,
+): NonNullable<ConnectionOptions['events']> {
+  const { notification, request } = events;
+  return {
+    state,
+    ...(notification && { notification: (method, params) => notification(server, method, params, self()) }),
+    ...(request && { request: (asked, incoming) => request(server, asked, incoming, self()) }),
   };
 }

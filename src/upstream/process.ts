@@ -118,7 +118,10 @@ function watchStderr(
 ): StderrRing {
   return createStderrRing(child.stderr, {
     secrets: secretsOf(launch),
-    line: (line) => options.log.debug(line, { server: options.name, stream: 'stderr' }),
+    line: (line) => {
+      options.stderr?.(line);
+      options.log.debug(line, { server: options.name, stream: 'stderr' });
+    },
   });
 }
 

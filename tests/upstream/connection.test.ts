@@ -307,6 +307,29 @@ describe('a call', () => {
   });
 });
 
+describe('calls of several callers', () => {
+  test('take turns where they have to wait, and one too many is refused at once', async () => {
+    const log = logFile();
+    const upstream = connection(serverSpec([log.flag], { concurrency: 1 }));
+    await upstream.connect();
+    const from = (caller: string, n: string) => call(upstream, 'sleep', { ms: 5, n }, { caller });
+    const many = ['1', '2', '3', '4'].map((n) => from('hog', `hog${n}`));
+    await Promise.all([...many, from('other', 'other')]);
+    const order = log.messages().flatMap(({ params }) => (params?.arguments as { n?: string } | undefined)?.n ?? []);
+    expect(order.indexOf('other')).toBeLessThanOrEqual(2);
+
+    const held = call(upstream, 'sleep', { ms: 1500 });
+    const line = Array.from({ length: 2048 }, () => failure(call(upstream, 'echo', {}, { timeout: 200 })));
+    const started = performance.now();
+    expect(await failure(call(upstream, 'echo'))).toMatchObject({
+      code: 'overloaded',
+      message: 'server "x" is overloaded: 2048 calls wait already',
+    });
+    expect(performance.now() - started).toBeLessThan(500);
+    await Promise.all([held, ...line]);
+  });
+});
+
 describe('an upstream that misbehaves', () => {
   test.each([
     ['twice', 'first', 1],

@@ -24,6 +24,25 @@ describe('slots', () => {
     expect([slots.active, slots.waiting]).toEqual([2, 0]);
   });
 
+  test('take turns between those who wait, so that one who waits often delays nobody', async () => {
+    const slots = createSlots({ limit: 1, subject: 'x' });
+    slots.enter();
+    const order: string[] = [];
+    const join = (key: string, n: number) => slots.enter({ key })?.then(() => order.push(`${key}${n}`));
+    const waiting = [1, 2, 3, 4]
+      .map((n) => join('hog', n))
+      .concat(
+        [1, 2].map((n) => join('b', n)),
+        join('c', 1),
+      );
+    for (const _ of waiting) {
+      slots.leave();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(order).toEqual(['hog1', 'b1', 'c1', 'hog2', 'b2', 'hog3', 'hog4']);
+    expect([slots.active, slots.waiting]).toEqual([1, 0]);
+  });
+
   test('refuse at once when the line is full', async () => {
     const slots = createSlots({ limit: 1, maxWaiting: 1, subject: 'server "x"' });
     slots.enter();

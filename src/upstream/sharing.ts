@@ -1,0 +1,71 @@
+/** Who shares a connection with whom, and as whom mcpx introduces itself on it. Pure. */
+import { fileURLToPath } from 'node:url';
+import type { ServerSpec } from '../config/config.ts';
+import { isRecord } from '../wire/message.ts';
+import type { Introduction } from './era.ts';
+
+/** The downstream on whose behalf an upstream is used. */
+export interface Caller {
+  /** Unique per downstream session. */
+  key: string;
+  capabilities: Record<string, unknown>;
+  clientInfo?: { name: string; version: string };
+  /** URIs of its roots, where it was asked for them; the first one is `${workspaceFolder}`. */
+  roots?: string[];
+}
+
+export type Share = 'all' | 'session' | 'call';
+
+/** What a shared connection may offer, with its known parts: other members of a capability are one downstream's own. */
+const SHARED = new Map([
+  ['elicitation', ['form', 'url']],
+  ['sampling', ['context', 'tools']],
+]);
+/** Roots belong to one downstream: a server that is told of them may act on them for everybody. */
+const OWN = new Set([...SHARED.keys(), 'roots']);
+
+/** As the config says; else one for all, unless something in it belongs to one downstream. */
+export function shareOf(spec: ServerSpec, caller: Caller | undefined): Share {
+  if (spec.share !== undefined) return spec.share;
+  return usesWorkspace(spec) || caller?.capabilities.roots !== undefined ? 'session' : 'all';
+}
+
+function usesWorkspace(spec: ServerSpec): boolean {
+  return JSON.stringify(spec).includes('${workspaceFolder');
+}
+
+/** A name for the set of capabilities that a shared connection offers: a server lists other tools for other capabilities. */
+export function offeredKey(caller: Pick<Caller, 'capabilities'>): string {
+  const names = Object.entries(sharedOffer(caller)).map(([name, parts]) => [name, ...Object.keys(parts)].join('.'));
+  return names.join('+');
+}
+
+function sharedOffer({ capabilities }: Pick<Caller, 'capabilities'>): Record<string, Record<string, unknown>> {
+  const offer: Record<string, Record<string, unknown>> = {};
+  for (const [name, known] of SHARED) {
+    const given = capabilities[name];
+    if (!isRecord(given)) continue;
+    offer[name] = Object.fromEntries(known.filter((part) => given[part] !== undefined).map((part) => [part, {}]));
+  }
+  return offer;
+}
+
+export function introductionOf(share: Share, caller: Caller | undefined): Introduction {
+  if (caller === undefined) return { capabilities: {} };
+  if (share === 'all') return { capabilities: sharedOffer(caller) };
+  const { capabilities: all, clientInfo } = caller;
+  const capabilities = Object.fromEntries(Object.entries(all).filter(([name]) => OWN.has(name)));
+  if (clientInfo === undefined) return { capabilities };
+  return { capabilities, clientInfo: { ...clientInfo, name: `${clientInfo.name} (via mcpx)` } };
+}
+
+/** The folder that the first root names; undefined where that is no local folder. */
+export function workspaceOf(caller: Caller | undefined): string | undefined {
+  const root = caller?.roots?.[0];
+  if (root === undefined) return undefined;
+  try {
+    return fileURLToPath(root);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,185 @@
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import type { StdioServer } from '../../src/config/config.ts';
+import { type Caller, createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
+import { introductionOf, offeredKey, shareOf } from '../../src/upstream/sharing.ts';
+import { call, cleanup, httpSpec, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
+
+function pool(spec: StdioServer, more: Partial<PoolOptions> = {}): Pool {
+  const created = createPool({ servers: [spec], settings: SETTINGS, log: recorder().log, ...more });
+  cleanup(() => created.close({ eof: 0, term: 0 }));
+  return created;
+}
+
+const caller = (key: string, capabilities: object = {}, more: Partial<Caller> = {}): Caller => ({
+  key,
+  capabilities: { ...capabilities },
+  ...more,
+});
+
+function get(from: Pool, who?: Caller) {
+  const found = from.get('x', who);
+  if (!found) throw new Error('no connection');
+  return found;
+}
+
+const pidOf = (from: Pool, who?: Caller) => call(get(from, who), 'pid') as Promise<number>;
+
+describe('how a server is shared', () => {
+  const client = { name: 'editor', version: '7' };
+  test.each<[title: string, spec: Partial<StdioServer>, capabilities: object, expected: string]>([
+    ['by all, as a rule', {}, { sampling: {}, elicitation: {} }, 'all'],
+    ['per session, when the client has roots', {}, { roots: {} }, 'session'],
+    ['per session, when its arguments name the workspace', { args: ['${workspaceFolder}/x'] }, {}, 'session'],
+    ['per session, when its environment does', { env: { A: '${workspaceFolderBasename}' } }, {}, 'session'],
+    ['as the config says', { share: 'call', args: ['${workspaceFolder}'] }, { roots: {} }, 'call'],
+    ['as the config says, by all', { share: 'all', args: ['${workspaceFolder}'] }, { roots: {} }, 'all'],
+  ])('%s', (_, more, capabilities, expected) => {
+    expect(shareOf({ ...serverSpec(), ...more }, caller('a', capabilities))).toBe(expected);
+  });
+
+  test('follows the URL of a remote server as well', () => {
+    expect(shareOf(httpSpec('http://127.0.0.1/${workspaceFolder}'), undefined)).toBe('session');
+  });
+
+  test.each([
+    [{}, ''],
+    [{ roots: {}, experimental: { a: 1 } }, ''],
+    [{ sampling: {}, elicitation: {} }, 'elicitation+sampling'],
+    [{ elicitation: { url: {}, form: {}, mine: 1 }, sampling: { tools: {} } }, 'elicitation.form.url+sampling.tools'],
+    [{ sampling: 'yes' }, ''],
+  ])('%j is one kind of offer', (capabilities, key) => {
+    expect(offeredKey({ capabilities })).toBe(key);
+  });
+
+  test('a shared connection speaks for mcpx, one of its own for the client', () => {
+    const who = caller('a', { sampling: { mine: 1 }, roots: { listChanged: true }, tasks: {} }, { clientInfo: client });
+    expect(introductionOf('all', who)).toEqual({ capabilities: { sampling: {} } });
+    expect(introductionOf('session', who)).toEqual({
+      capabilities: { sampling: { mine: 1 }, roots: { listChanged: true } },
+      clientInfo: { name: 'editor (via mcpx)', version: '7' },
+    });
+    expect(introductionOf('session', undefined)).toEqual({ capabilities: {} });
+  });
+});
+
+describe('a server that all share', () => {
+  test('runs once per set of capabilities', async () => {
+    const upstreams = pool(serverSpec());
+    const plain = await pidOf(upstreams, caller('a'));
+    expect(await pidOf(upstreams, caller('b', { experimental: {} }))).toBe(plain);
+    const asked = caller('c', { sampling: {}, elicitation: {} });
+    const other = await pidOf(upstreams, asked);
+    expect(other).not.toBe(plain);
+    expect(await pidOf(upstreams, caller('d', { elicitation: {}, sampling: {} }))).toBe(other);
+    expect(get(upstreams, asked).hello?.serverInfo.seen).toEqual({
+      capabilities: { elicitation: {}, sampling: {} },
+      clientInfo: { name: 'mcpx', version: '0.0.0-test' },
+    });
+    expect(get(upstreams, asked).owner).toBeUndefined();
+    // Whoever lists uses what was last used.
+    expect(await pidOf(upstreams)).toBe(other);
+    expect(isRunning(plain)).toBe(true);
+  });
+
+  test('and was only listed so far stops when somebody calls it with other capabilities', async () => {
+    const upstreams = pool(serverSpec());
+    const listed = await pidOf(upstreams);
+    const called = await pidOf(upstreams, caller('a', { sampling: {} }));
+    await until(() => !isRunning(listed));
+    expect(await pidOf(upstreams)).toBe(called);
+  });
+});
+
+describe('a server per session', () => {
+  const spec = serverSpec([], { share: 'session' });
+
+  test('runs for each downstream, in its name, and ends when that leaves', async () => {
+    const upstreams = pool(spec);
+    const [a, b] = ['a', 'b'].map((key) =>
+      caller(key, { roots: {} }, { clientInfo: { name: `client ${key}`, version: '1' } }),
+    ) as [Caller, Caller];
+    const pids = [await pidOf(upstreams, a), await pidOf(upstreams, b)];
+    expect(pids[0]).not.toBe(pids[1]);
+    expect(await pidOf(upstreams, a)).toBe(pids[0]);
+    expect(get(upstreams, a)).toMatchObject({
+      owner: 'a',
+      hello: { serverInfo: { seen: { capabilities: { roots: {} }, clientInfo: { name: 'client a (via mcpx)' } } } },
+    });
+    upstreams.release('a');
+    await until(() => !isRunning(pids[0] as number));
+    expect(isRunning(pids[1] as number)).toBe(true);
+    expect(await pidOf(upstreams, a)).not.toBe(pids[0]);
+  });
+
+  test('lets the last call of a downstream that leaves come to its end', async () => {
+    const upstreams = pool(spec);
+    const who = caller('a');
+    await pidOf(upstreams, who);
+    const slow = call(get(upstreams, who), 'sleep', { ms: 300 });
+    upstreams.release('a');
+    expect(await slow).toBe('slept');
+    await until(() => upstreams.all().length === 1);
+  });
+
+  test('knows the folder of its downstream', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mcpx-root-'));
+    const upstreams = pool(serverSpec([], { env: { ROOT: '${workspaceFolder}' } }));
+    const env = (who: Caller) => call(get(upstreams, who), 'env') as Promise<{ ROOT: string }>;
+    expect(await env(caller('a', {}, { roots: [pathToFileURL(folder).href] }))).toMatchObject({ ROOT: folder });
+    expect(await env(caller('b', {}, { roots: ['https://example.com/'] }))).toMatchObject({ ROOT: process.cwd() });
+  });
+
+  test('tells the events of each, and whose they are', async () => {
+    const heard: unknown[] = [];
+    const upstreams = pool(spec, {
+      events: {
+        notification: (server, method, _, { owner }) => heard.push([server, method, owner]),
+        request: async (_, { method }, __, { owner }) => ({ method, owner }),
+      },
+    });
+    await call(get(upstreams, caller('a')), 'flood', { count: 1 });
+    expect(heard).toEqual([['x', 'notifications/message', 'a']]);
+    expect(await call(get(upstreams, caller('b')), 'ask', { method: 'roots/list' })).toEqual({
+      method: 'roots/list',
+      owner: 'b',
+    });
+  });
+});
+
+describe('a server per call', () => {
+  test('runs for one call each, and not longer', async () => {
+    const states: string[] = [];
+    const upstreams = pool(serverSpec([], { share: 'call' }), {
+      events: { state: (_, { kind }) => states.push(kind) },
+    });
+    const pids = await Promise.all([1, 2, 3].map(() => pidOf(upstreams, caller('a'))));
+    expect(new Set(pids).size).toBe(3);
+    await until(() => pids.every((pid) => !isRunning(pid)));
+    await until(() => upstreams.all().length === 1);
+    // Calls come and go; only what lasts is a state of the server.
+    expect(states).toEqual([]);
+    expect(get(upstreams, caller('a')).state.kind).toBe('idle');
+    expect((await get(upstreams, caller('a')).connect()).serverInfo.name).toBe('fixture');
+  });
+
+  test('is listed over a connection that lasts', async () => {
+    const upstreams = pool(serverSpec([], { share: 'call' }));
+    const pid = await pidOf(upstreams);
+    expect(await pidOf(upstreams)).toBe(pid);
+  });
+
+  test('does not run more often at once than it may', async () => {
+    const log = join(mkdtempSync(join(tmpdir(), 'mcpx-calls-')), 'log');
+    const upstreams = pool(serverSpec([`log=${log}`], { share: 'call', concurrency: 1 }));
+    const calls = [1, 2, 3].map(() => call(get(upstreams, caller('a')), 'sleep', { ms: 50 }));
+    await Promise.all(calls);
+    const started = () => (existsSync(log) ? readFileSync(log, 'utf8').split('{"started"').length - 1 : 0);
+    expect(started()).toBe(3);
+    await upstreams.close({ eof: 0, term: 0 });
+    expect(upstreams.all().every(({ state }) => state.kind === 'closed')).toBe(true);
+  });
+});
