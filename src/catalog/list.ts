@@ -95,7 +95,7 @@ async function listPages(connection: Asker, method: string, key: string): Promis
 
 async function ask(connection: Asker, method: string, cursor: unknown): Promise<unknown> {
   try {
-    return await connection.request(method, cursor === undefined ? {} : { cursor });
+    return await connection.request(method, cursor === undefined ? {} : { cursor }, { repeatable: true });
   } catch (error) {
     // Servers announce a capability and then lack one of its lists; that is no reason to lose the others.
     if (error instanceof RpcError && error.code === METHOD_NOT_FOUND) return undefined;

@@ -51,8 +51,16 @@ export function withServer(server: string, params: Params = {}): Params {
   return { ...params, _meta: { ...meta, 'dev.mcpx/server': server } };
 }
 
+/** What an upstream asks, answered by the client whose call it works on. */
+export async function answerQuestion(server: string, request: RpcRequest, incoming: Incoming): Promise<unknown> {
+  const { about } = incoming;
+  if (about === 'ambiguous') throw unattributed(server, request.method, 'several');
+  if (about?.asked === undefined) throw unattributed(server, request.method, 'none');
+  return about.asked(request, incoming);
+}
+
 /** The answer to a question that no call, or more than one, can be the reason of. */
-export function unattributed(server: string, method: string, calls: 'none' | 'several'): RpcError {
+function unattributed(server: string, method: string, calls: 'none' | 'several'): RpcError {
   const why = calls === 'none' ? 'no call is under way' : 'several calls are under way and none is named';
   return new RpcError(METHOD_NOT_FOUND, `mcpx cannot tell which client "${server}" means with ${method}: ${why}`);
 }

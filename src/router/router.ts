@@ -127,7 +127,10 @@ export function createRouter(deps: RouterDeps): Router {
     const connection = connectionTo(server, request);
     try {
       const params = { name: upstreamName, arguments: checked.args, ...(meta && { _meta: meta }) };
-      const result = readResult(request, await send(connection, 'tools/call', params, request));
+      const result = readResult(
+        request,
+        await send(connection, 'tools/call', params, { ...request, repeatable: mayRepeat(tool) }),
+      );
       record(result.isError === true ? 'tool_error' : 'ok');
       return result;
     } catch (error) {
@@ -143,7 +146,7 @@ export function createRouter(deps: RouterDeps): Router {
     const record = recorder(stats, server, method);
     try {
       const whole = meta === undefined ? params : { ...params, _meta: meta };
-      const result = await send(connectionTo(server, request), method, whole, request);
+      const result = await send(connectionTo(server, request), method, whole, { ...request, repeatable: true });
       record('ok');
       return result;
     } catch (error) {
@@ -166,12 +169,24 @@ export function createRouter(deps: RouterDeps): Router {
   };
 }
 
+interface Repeatable {
+  /** Whether it may be sent again when the connection breaks under it. */
+  repeatable: boolean;
+}
+
+/** A call runs at most once, unless its server says that twice is as good. */
+function mayRepeat({ annotations }: Tool): boolean {
+  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+}
+
 /** Sends one request with everything that ties it to its client: cancellation, progress, questions. */
-async function send(connection: Connection, method: string, params: Params, way: Way): Promise<unknown> {
+async function send(connection: Connection, method: string, params: Params, way: Way & Repeatable): Promise<unknown> {
   const heartbeat = way.progress && createHeartbeat(way.progress);
   try {
     return await connection.request(method, params, {
       ...towards(connection.name, way),
+      caller: way.caller.key,
+      repeatable: way.repeatable,
       ...(way.signal && { signal: way.signal }),
       ...(heartbeat && { progress: heartbeat.progress }),
     });

@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SILENT } from '../../src/observe/log.ts';
 import { createHeartbeat } from '../../src/router/heartbeat.ts';
-import { towards, unattributed, withServer } from '../../src/router/reverse.ts';
+import { answerQuestion, towards, withServer } from '../../src/router/reverse.ts';
 import { createWishes, isLogLevel } from '../../src/router/wishes.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
+import type { Incoming } from '../../src/wire/peer.ts';
 
 const incoming = { signal: new AbortController().signal };
 const question = (method: string, params = {}) => ({ jsonrpc: '2.0' as const, id: 1, method, params });
@@ -48,9 +49,13 @@ describe('questions', () => {
     await expect(asks(question('tools/list'), incoming)).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('what belongs to no call, or to several, is said as such', () => {
-    expect(unattributed('github', 'roots/list', 'none').message).toContain('no call is under way');
-    expect(unattributed('github', 'roots/list', 'several').message).toContain('several calls');
+  test('what belongs to a call is asked, what belongs to none or to several is said as such', async () => {
+    const ask = (about?: Incoming['about']) =>
+      answerQuestion('github', question('roots/list'), { ...incoming, ...(about && { about }) });
+    expect(await ask({ asked: async () => 'roots' })).toBe('roots');
+    await expect(ask()).rejects.toThrow('no call is under way');
+    await expect(ask({})).rejects.toThrow('no call is under way');
+    await expect(ask('ambiguous')).rejects.toThrow('several calls are under way');
   });
 
   test('messages of a call go to its client', () => {

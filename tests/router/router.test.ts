@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
 import type { ToolCall } from '../../src/router/router.ts';
+import type { CallOptions } from '../../src/upstream/connection.ts';
 import { CALLER, createWorld, type Script } from '../world.ts';
 
 const READ = {
@@ -63,6 +64,30 @@ describe('a call', () => {
     });
     await router.call(call({ signal, progress: (params) => seen.push(params) }));
     expect(seen).toEqual([{ progress: 1 }, signal]);
+  });
+
+  test('may be repeated only where its server says so', async () => {
+    const seen: unknown[] = [];
+    const tools = [
+      { name: 'plain' },
+      { name: 'reads', annotations: { readOnlyHint: true } },
+      { name: 'again', annotations: { idempotentHint: true } },
+      { name: 'odd', annotations: { readOnlyHint: 'yes' } },
+    ];
+    const { router } = world({
+      tools,
+      answer: (_, params, options) => {
+        seen.push([params?.name, (options as CallOptions).repeatable, (options as CallOptions).caller]);
+        return { content: [] };
+      },
+    });
+    for (const { name } of tools) await router.call(call({ tool: name, arguments: {} }));
+    expect(seen).toEqual([
+      ['plain', false, 'test'],
+      ['reads', true, 'test'],
+      ['again', true, 'test'],
+      ['odd', false, 'test'],
+    ]);
   });
 
   test('an upstream error is relayed verbatim and counted', async () => {
