@@ -47,6 +47,12 @@ describe('the bytes of a stream', () => {
       [line({ id: 5 }), line(7), line(null)],
       [[-32600, 5], -32600, -32600],
     ],
+    [
+      'whatever else programs print is a parse error',
+      ['[INFO] up\n', '[1] {x}\n', '{started}\n', '"a" is b\n', '2026-11-16 up\n', 'true story\n', '[1,2\n', '{]\n'],
+      Array(8).fill(-32700),
+    ],
+    ['a lone JSON value is an invalid request', ['"a\\"b"\n', '-1.5e+3\n', ' true \n'], [-32600, -32600, -32600]],
     ['an id that is no id is not reported', [line({ jsonrpc: '2.0', method: 'x', id: {} })], [-32600]],
     [
       'a batch is each of its elements',
