@@ -169,6 +169,11 @@ export function converse(args: string[], place: Pick<Place, 'cwd' | 'env'>, comm
 /** A session on this config that has been greeted and has listed its tools. */
 export async function openSession(place: Place, config: unknown, command?: string[]): Promise<Session> {
   const session = converse(['serve', place.file('mcp.json', config)], place, command);
+  // Its servers end with it, so that nothing is written any more where it was started.
+  onTestFinished(async () => {
+    session.child.stdin?.end();
+    await Promise.race([session.finished, new Promise((resolve) => setTimeout(resolve, 5000))]);
+  });
   await session.request('initialize', INITIALIZE);
   await session.request('tools/list');
   return session;
