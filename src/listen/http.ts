@@ -20,6 +20,8 @@ export interface HttpOptions {
   settings: Settings['http'];
   auth: Authenticator;
   log: Log;
+  /** ms in which a request must have arrived (default 30 s, its headers 10 s). */
+  arrival?: number;
 }
 
 export interface HttpListener {
@@ -99,13 +101,14 @@ const MAX_HEADERS = 16 * 1024;
 const DRAIN = 3000;
 
 export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
+  const { arrival = REQUEST_TIMEOUT } = options;
   const { host, port } = options.settings;
   refuseOpenBind(host, options.auth.required);
   const server = createServer({
     maxHeaderSize: MAX_HEADERS,
-    headersTimeout: HEADERS_TIMEOUT,
-    requestTimeout: REQUEST_TIMEOUT,
-    connectionsCheckingInterval: CHECK_INTERVAL,
+    headersTimeout: Math.min(HEADERS_TIMEOUT, arrival),
+    requestTimeout: arrival,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL, arrival / 2),
   });
   const { gateway, settings, log } = options;
   const parking = createParking();

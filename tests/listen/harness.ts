@@ -37,7 +37,11 @@ export async function closeAll(): Promise<void> {
 
 export async function stage(
   acts: Record<string, Act> = {},
-  { tokens = [], http = {} }: { tokens?: ReturnType<typeof token>[]; http?: Partial<typeof DEFAULTS.http> } = {},
+  {
+    tokens = [],
+    http = {},
+    ...more
+  }: { arrival?: number; tokens?: ReturnType<typeof token>[]; http?: Partial<typeof DEFAULTS.http> } = {},
 ): Promise<Stage> {
   const open: Stage['open'] = new Set();
   const logged: string[] = [];
@@ -72,7 +76,7 @@ export async function stage(
   };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
   const settings = { ...DEFAULTS.http, port: 0, ...http };
-  const listener = await listenHttp({ gateway, settings, auth: createAuthenticator(tokens), log });
+  const listener = await listenHttp({ gateway, settings, auth: createAuthenticator(tokens), log, ...more });
   started.push(listener);
   return { url: `${listener.url}/mcp`, listener, open, logged };
 }

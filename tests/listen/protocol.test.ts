@@ -129,6 +129,23 @@ describe('an odd request', () => {
     expect((await send(url, { body: rpc('ping'), headers: { 'x-pad': 'x'.repeat(20_000) } })).status).toBe(431);
   });
 
+  test.each([
+    ['whose body never ends', 'Content-Length: 100\r\n\r\n{'],
+    ['whose headers never end', 'X-Slow: yes\r\n'],
+  ])('%s is 408 after a while, and the next one is answered', async (_, rest) => {
+    const { url, logged } = await stage({}, { arrival: 200 });
+    const socket = dial(Number(new URL(url).port), '127.0.0.1');
+    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${rest}`);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    await once(socket, 'close');
+    expect(text).toContain('408');
+    expect(logged.join('\n')).not.toContain('failed');
+    expect((await send(url, { body: rpc('ping') })).status).toBe(200);
+  });
+
   test('that is cut off in the middle is no failure of the gateway', async () => {
     const { url, logged } = await stage();
     const socket = dial(Number(new URL(url).port), '127.0.0.1');
