@@ -182,16 +182,32 @@ export async function openSession(place: Place, config: unknown, command?: strin
 /** The path of a server in tests/fixtures/servers, to be started with this node. */
 export const fixture = (name: string) => join(ROOT, 'tests', 'fixtures', 'servers', name);
 
+/** The HTTP server of the fixtures as a process, with its port. */
+export async function startHttp(port = 0): Promise<{ port: number; kill(): Promise<void> }> {
+  const child = spawn(process.execPath, [fixture('http.mjs'), `port=${port}`], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout?.once('data', (chunk: Buffer) => resolve(String(chunk)));
+    child.once('exit', (code) => reject(new Error(`the HTTP fixture ended with ${code}`)));
+  });
+  const kill = () =>
+    new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      child.kill('SIGKILL');
+    });
+  return { port: Number(/\d+/.exec(line)?.[0]), kill };
+}
+
 export const INITIALIZE = {
   protocolVersion: '2025-11-25',
   capabilities: {},
   clientInfo: { name: 'e2e', version: '1' },
 };
 
-export async function post(url: string, method: string, params: unknown = {}): Promise<any> {
+export async function post(url: string, method: string, params: unknown = {}, headers = {}): Promise<any> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: rpc(1, method, params),
   });
   return response.json();
