@@ -1,5 +1,5 @@
 /** A URL without a type: Streamable HTTP, and the old SSE transport where the upstream refuses that; one at a time. */
-import { messageOf } from '../errors.ts';
+import { messageOf, RpcError } from '../errors.ts';
 import { isRequest, type Message, type RpcRequest } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { undelivered } from '../wire/undelivered.ts';
@@ -16,6 +16,9 @@ type Open = (kind: Kind) => Promise<Refusable>;
 
 /** Answers to the first request that mean: try the other one. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
 const WRONG_KIND: readonly (number | undefined)[] = [400, 404, 405];
+
+/** The same statuses with this error come from an upstream of the modern era, which is no older one. */
+const OTHER_VERSION = -32022;
 
 export async function openAuto(launch: LaunchOf<'auto'>, options: TransportOptions): Promise<Transport> {
   const open: Open = async (kind) =>
@@ -87,7 +90,7 @@ class AutoTransport implements Transport {
   /** False when there is nothing else to try. */
   #retry(inner: Refusable, error: Error | undefined): boolean {
     const request = this.#initialize;
-    const wrong = WRONG_KIND.includes(inner.refused);
+    const wrong = WRONG_KIND.includes(inner.refused) && !(error instanceof RpcError && error.code === OTHER_VERSION);
     if (inner !== this.#inner || !request || !wrong || this.#refusal || this.#closed) return false;
     this.#refusal = error;
     this.#switching = this.#switch(request).finally(() => {

@@ -1,9 +1,10 @@
-/** How a conversation with an upstream begins: the `initialize` handshake of the legacy era. */
-import { McpxError } from '../errors.ts';
+/** How a conversation with an upstream begins: `initialize` (legacy era) or `server/discover` (modern era), by the order of its transport. */
+import { McpxError, RpcError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Peer, RequestOptions } from '../wire/peer.ts';
 import type { Hello } from './connection.ts';
+import { type EraChannel, envelopeOf, MODERN_VERSION, SERVER_META } from './modern.ts';
 
 /** Newest first; the first one is asked for, each is accepted. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
@@ -16,29 +17,86 @@ export interface Introduction {
   clientInfo?: { name: string; version: string } | undefined;
 }
 
-export async function handshake(
-  peer: Pick<Peer, 'request' | 'notify'>,
-  introduction: Introduction & { name: string },
-  options: RequestOptions,
-): Promise<Hello> {
-  const result = await peer.request(
-    'initialize',
-    {
-      protocolVersion: LEGACY_VERSIONS[0],
-      capabilities: introduction.capabilities,
-      clientInfo: introduction.clientInfo ?? { name: 'mcpx', version: VERSION },
-    },
-    options,
-  );
-  const hello = readHello(introduction.name, result);
+export interface Opening extends Introduction {
+  /** The server's name, for messages. */
+  name: string;
+  /** The era that is tried first; the other one follows in the same conversation. */
+  first: Hello['era'];
+  channel: Pick<EraChannel, 'speak' | 'listen'>;
+  /** For all of it together, in ms. */
+  timeout: number;
+  signal?: AbortSignal;
+}
+
+/** How long `server/discover` may be left unanswered before that means no, in ms. */
+const SILENCE = 5000;
+
+type Asker = Pick<Peer, 'request' | 'notify'>;
+
+export async function handshake(peer: Asker, opening: Opening): Promise<Hello> {
+  const deadline = performance.now() + opening.timeout;
+  const within = (most: number): RequestOptions => {
+    const timeout = Math.max(1, Math.min(most, deadline - performance.now()));
+    return { timeout, totalTimeout: timeout, ...(opening.signal && { signal: opening.signal }) };
+  };
+  const discovered = () => discover(peer, opening, within(Math.min(SILENCE, opening.timeout / 2)));
+  if (opening.first === 'modern') return (await discovered()) ?? initialize(peer, opening, within(opening.timeout));
+  try {
+    return await initialize(peer, opening, within(opening.timeout));
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const hello = await discovered().catch(() => undefined);
+    if (hello) return hello;
+    throw error;
+  }
+}
+
+async function initialize(peer: Asker, opening: Opening, options: RequestOptions): Promise<Hello> {
+  const { capabilities, clientInfo = { name: 'mcpx', version: VERSION }, name } = opening;
+  const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities, clientInfo };
+  const hello = readHello(name, await peer.request('initialize', params, options));
   peer.notify('notifications/initialized');
   return hello;
+}
+
+/** Undefined when the upstream does not speak the modern era; rejects when there is no use in asking on. */
+async function discover(peer: Asker, opening: Opening, options: RequestOptions): Promise<Hello | undefined> {
+  const { channel, name } = opening;
+  channel.speak(envelopeOf(opening));
+  try {
+    const hello = readDiscovery(name, await peer.request('server/discover', {}, options));
+    if (hello) channel.listen(hello.capabilities);
+    else channel.speak(undefined);
+    return hello;
+  } catch (error) {
+    channel.speak(undefined);
+    if (isRefusal(error) || isSilence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The upstream is there and said no, in words or with a status; a refusal to know us is none, for it is the same in both eras. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof RpcError) return true;
+  return error instanceof McpxError && error.code !== 'auth' && isRecord(error.data) && 'status' in error.data;
+}
+
+function isSilence(error: unknown): boolean {
+  return error instanceof McpxError && (error.code === 'timeout' || error.code === 'protocol');
+}
+
+function readDiscovery(name: string, result: unknown): Hello | undefined {
+  if (!isRecord(result) || !Array.isArray(result.supportedVersions)) return undefined;
+  if (!result.supportedVersions.includes(MODERN_VERSION)) return undefined;
+  const meta = isRecord(result._meta) ? result._meta : {};
+  const info = meta[SERVER_META] ?? result.serverInfo;
+  return { era: 'modern', protocolVersion: MODERN_VERSION, ...about(name, { ...result, serverInfo: info }) };
 }
 
 /** Lenient in what can be done without (some servers leave out their name or capabilities), strict in the version. */
 function readHello(name: string, result: unknown): Hello {
   if (!isRecord(result)) throw new McpxError('protocol', `server "${name}" answered "initialize" with no object`);
-  const { protocolVersion, capabilities, serverInfo, instructions } = result;
+  const { protocolVersion } = result;
   if (!LEGACY_VERSIONS.some((version) => version === protocolVersion)) {
     throw new McpxError(
       'protocol',
@@ -46,10 +104,12 @@ function readHello(name: string, result: unknown): Hello {
       { hint: `versions that mcpx knows: ${LEGACY_VERSIONS.join(', ')}` },
     );
   }
+  return { era: 'legacy', protocolVersion: String(protocolVersion), ...about(name, result) };
+}
+
+function about(name: string, { capabilities, serverInfo, instructions }: Record<string, unknown>) {
   const info = isRecord(serverInfo) ? serverInfo : {};
   return {
-    era: 'legacy',
-    protocolVersion: String(protocolVersion),
     capabilities: isRecord(capabilities) ? capabilities : {},
     serverInfo: { ...info, name: String(info.name ?? name), version: String(info.version ?? '') },
     ...(typeof instructions === 'string' ? { instructions } : {}),

@@ -5,8 +5,7 @@ import { decode } from '../wire/framing.ts';
 import { undelivered } from '../wire/undelivered.ts';
 import { redact } from './secrets.ts';
 
-const ENDPOINT =
-  'check "url": it must be a Streamable HTTP endpoint; the older SSE transport is not supported by this version';
+const ENDPOINT = 'check "url": it must be the address of an MCP endpoint, which often ends in /mcp or /sse';
 
 export interface Refusal {
   name: string;
@@ -39,7 +38,8 @@ export function refusalError(refusal: Refusal): McpxError | RpcError {
     return new McpxError('overloaded', `server "${name}" has had too many requests (${said})`, { hint });
   }
   const hint = status === 404 || status === 405 ? ENDPOINT : undefined;
-  return new McpxError('unreachable', `server "${name}" answered ${said}${excerpt(body, refusal.secrets)}`, { hint });
+  const text = `server "${name}" answered ${said}${excerpt(body, refusal.secrets)}`;
+  return new McpxError('unreachable', text, { hint, data: { status } });
 }
 
 /** 404 by the specification; many servers say 400 and speak of the session. */

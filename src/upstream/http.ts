@@ -8,8 +8,10 @@ import { isUndelivered, undelivered } from '../wire/undelivered.ts';
 import type { Refusable } from './auto.ts';
 import { createHttpClient, discard, type HttpClient, readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
+import { createModernHeaders } from './http-modern.ts';
 import { createHttpSession, type HttpSession } from './http-session.ts';
 import { type Awaited, createStreams, type Streams } from './http-streams.ts';
+import { isModern } from './modern.ts';
 import { secretsOf } from './secrets.ts';
 import { type LaunchOf, MAX_QUEUED, STOP, type StopBounds, type TransportOptions } from './transport.ts';
 
@@ -22,9 +24,12 @@ interface Flight extends Awaited {
   /** The request's id; absent for a notification or an answer. */
   id: Id | undefined;
   method: string;
+  message: Message;
 }
 
 const INITIALIZED = 'notifications/initialized';
+/** A request that is never answered: the changes it brings are no reason to wait for its end. */
+const LISTEN = 'subscriptions/listen';
 const MAX_ERROR_BODY = 64 * 1024;
 
 class HttpTransport implements Refusable {
@@ -34,6 +39,7 @@ class HttpTransport implements Refusable {
   readonly #client: HttpClient;
   readonly #session: HttpSession;
   readonly #streams: Streams;
+  readonly #modern = createModernHeaders();
   readonly #flights = new Set<Flight>();
   /** Aborted when nothing more will be sent. */
   readonly #over = new AbortController();
@@ -88,6 +94,7 @@ class HttpTransport implements Refusable {
     if (body.length > this.#maxBytes / 3 && Buffer.byteLength(body) > this.#maxBytes) {
       throw new McpxError('overloaded', `a message is over the limit of ${this.#maxBytes} bytes`);
     }
+    if (this.#isHungUp(message)) return;
     if ('method' in message && message.method === INITIALIZED) this.#initialized = this.#initialize(message, body);
     else void this.#post(message, body);
   }
@@ -122,7 +129,7 @@ class HttpTransport implements Refusable {
   async #post(message: Message, body: string): Promise<void> {
     const method = 'method' in message ? message.method : 'answer';
     const id = isRequest(message) ? message.id : undefined;
-    const flight: Flight = { id, method, answered: false, aborted: false, exchange: undefined };
+    const flight: Flight = { id, method, message, answered: false, aborted: false, exchange: undefined };
     this.#flights.add(flight);
     if (this.#initialized) await this.#initialized;
     try {
@@ -142,7 +149,11 @@ class HttpTransport implements Refusable {
     this.#unsent += body.length;
     flight.exchange = this.#client.start({
       method: 'POST',
-      headers: this.#session.headers({ 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+      headers: this.#session.headers({
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...this.#modern.of(flight.message),
+      }),
       body,
       // A call runs at most once; anything else may be sent again on a fresh socket.
       repeatable: flight.method !== 'tools/call',
@@ -179,6 +190,7 @@ class HttpTransport implements Refusable {
         flight.answered = true;
         if (flight.method === 'initialize' && isRecord(message.result))
           this.#session.agree(message.result.protocolVersion);
+        if (flight.method === 'tools/list') this.#modern.learn(message.result);
       }
       this.#receiver?.message(message, flight?.id);
     }
@@ -210,9 +222,20 @@ class HttpTransport implements Refusable {
 
   /** A lost conversation is over when nothing is under way in it any more. */
   #settle(): void {
-    if (!this.#lost || this.#closed || this.#flights.size > 0) return;
+    const waiting = [...this.#flights].some(({ method }) => method !== LISTEN);
+    if (!this.#lost || this.#closed || waiting) return;
     this.#over.abort();
+    for (const flight of this.#flights) abort(flight);
     this.#receiver?.closed(new McpxError('unreachable', this.#lost.message));
+  }
+
+  /** In the modern era a request is cancelled by hanging up, and by nothing else. */
+  #isHungUp(message: Message): boolean {
+    if (!('method' in message) || message.method !== 'notifications/cancelled') return false;
+    const cancelled = [...this.#flights].find(({ id }) => id === message.params?.requestId);
+    if (!cancelled || !isModern(cancelled.message)) return false;
+    abort(cancelled);
+    return true;
   }
 
   /** Nobody waits any more for the request that was cancelled. */

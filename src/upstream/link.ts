@@ -7,6 +7,7 @@ import { createPeer, type Peer, type PeerHandlers } from '../wire/peer.ts';
 import type { Hello } from './connection.ts';
 import { handshake, type Introduction } from './era.ts';
 import { quote } from './failure.ts';
+import { createEraChannel } from './modern.ts';
 import { openTransport } from './open.ts';
 import type { Transport } from './transport.ts';
 
@@ -22,6 +23,8 @@ export interface LinkOptions {
   log: Log;
   /** Who we say we are (default: mcpx itself, without any capability). */
   introduction?: Introduction | undefined;
+  /** What the upstream said the last time: its era, and what a URL without a type turned out to be, are tried first. */
+  remembered?: Pick<Hello, 'era' | 'transport'> | undefined;
   /** What `${workspaceFolder}` means (default: the working directory). */
   workspaceFolder?: string | undefined;
   /** Told of every line that the process writes to stderr. */
@@ -40,21 +43,32 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     ...(workspaceFolder !== undefined && { workspaceFolder }),
   });
   const { messageBytes: maxBytes } = settings.limits;
-  const transport = await openTransport(launch, { name: spec.name, maxBytes, log, ...(stderr && { stderr }) });
+  const remembered = options.remembered?.transport;
+  const transport = await openTransport(launch, {
+    name: spec.name,
+    maxBytes,
+    log,
+    remembered,
+    ...(stderr && { stderr }),
+  });
   opened(transport);
-  const peer = createPeer(transport, { ...handlers, subject: `server "${spec.name}"` });
+  const subject = `server "${spec.name}"`;
+  const channel = createEraChannel(transport, subject);
+  const peer = createPeer(channel, { ...handlers, subject });
   const { startupTimeout: timeout } = spec;
   try {
     const introduction = options.introduction ?? { capabilities: {} };
-    const hello = await handshake(
-      peer,
-      { name: spec.name, ...introduction },
-      { timeout, totalTimeout: timeout, signal },
-    );
-    return { peer, transport, hello };
+    const first = options.remembered?.era ?? usualEra(spec, remembered);
+    const hello = await handshake(peer, { name: spec.name, ...introduction, first, channel, timeout, signal });
+    return { peer, transport, hello: { ...hello, ...(transport.found && { transport: transport.found }) } };
   } catch (error) {
     throw describe(spec, transport, error);
   }
+}
+
+/** Where nothing is remembered: a probe that an old server does not know is harmless over HTTP, and may end a process. */
+function usualEra({ type }: ServerSpec, remembered: Hello['transport']): Hello['era'] {
+  return type === 'http' || (type === 'auto' && remembered !== 'sse') ? 'modern' : 'legacy';
 }
 
 function describe(spec: ServerSpec, transport: Transport, error: unknown): unknown {

@@ -27,12 +27,13 @@ describe('a conversation over HTTP', () => {
     expect(upstream.hello).toMatchObject({ protocolVersion: '2025-06-18', serverInfo: { name: 'h' } });
     await upstream.close();
     expect(server.asked().filter((what) => what !== 'GET')).toEqual([
+      'POST server/discover',
       'POST initialize',
       'POST notifications/initialized',
       'POST tools/call',
       'DELETE',
     ]);
-    const [first, ...rest] = server.seen;
+    const [, first, ...rest] = server.seen;
     expect(first?.headers).toMatchObject({
       'x-key': 'k',
       accept: 'application/json, text/event-stream',
@@ -73,9 +74,9 @@ describe('a conversation over HTTP', () => {
     const upstream = connection(httpSpec(server.url));
     await upstream.connect();
     const calls = [call(upstream, 'echo', { n: 1 }), call(upstream, 'echo', { n: 2 })];
-    await until(() => server.seen.length === 2);
+    await until(() => server.seen.length === 3);
     await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(server.seen).toHaveLength(2);
+    expect(server.seen).toHaveLength(3);
     release();
     expect(await Promise.all(calls)).toEqual([{ n: 1 }, { n: 2 }]);
   });
@@ -110,7 +111,7 @@ describe('a conversation over HTTP', () => {
     expect(await call(upstream, 'slow', {}, { progress: (params: unknown) => progress.push(params) })).toBe('done');
     expect(notifications).toEqual([['notifications/message', { level: 'info', data: 'hi' }]]);
     expect(progress).toEqual([{ progress: 1 }]);
-    expect(origins).toEqual([1002]);
+    expect(origins).toEqual([1003]);
     expect(server.seen.find(({ message }) => message?.id === 'q')?.message?.result).toEqual({ roots: ['roots/list'] });
   });
 

@@ -1,0 +1,245 @@
+/** A channel in either era: the fields that every modern request carries, and the subscription that brings changes of lists. */
+import { McpxError, RpcError } from '../errors.ts';
+import { VERSION } from '../version.ts';
+import {
+  type Id,
+  isId,
+  isRecord,
+  isRequest,
+  isResponse,
+  type Message,
+  type Params,
+  type RpcRequest,
+} from '../wire/message.ts';
+import type { Channel, Receiver } from '../wire/peer.ts';
+import type { Introduction } from './era.ts';
+
+export const MODERN_VERSION = '2026-07-28';
+const PREFIX = 'io.modelcontextprotocol/';
+export const VERSION_META = `${PREFIX}protocolVersion`;
+export const SERVER_META = `${PREFIX}serverInfo`;
+
+/** ms before a subscription that ended is asked for again; doubled each time it ends without any news. */
+const LISTEN_INTERVAL = 1000;
+const LONGEST_INTERVAL = 60_000;
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
+/** Headers and body disagree: the call did not run, for the transport does not know yet what the tool wants in headers. */
+const HEADER_MISMATCH = -32020;
+const MAX_PAGES = 100;
+
+/** The part of `_meta` that says who we are; without it no modern request is answered. */
+export type Envelope = Record<string, unknown>;
+
+export function envelopeOf({ capabilities, clientInfo }: Introduction): Envelope {
+  return {
+    [VERSION_META]: MODERN_VERSION,
+    [`${PREFIX}clientCapabilities`]: capabilities,
+    [`${PREFIX}clientInfo`]: clientInfo ?? { name: 'mcpx', version: VERSION },
+  };
+}
+
+/** Whether a request is one of the modern era. */
+export function isModern(message: Message): boolean {
+  if (!isRequest(message)) return false;
+  const meta = message.params?._meta;
+  return isRecord(meta) && meta[VERSION_META] === MODERN_VERSION;
+}
+
+export interface EraChannel extends Channel {
+  /** With an envelope, requests are modern ones from now on; without, legacy ones. */
+  speak(envelope: Envelope | undefined): void;
+  /** Asks to be told when lists change, and again whenever that ends. Does nothing where the upstream has no such list. */
+  listen(capabilities: Record<string, unknown>): void;
+}
+
+export function createEraChannel(inner: Channel, subject: string): EraChannel {
+  return new TwoEras(inner, subject);
+}
+
+/** A call that waits until the transport has seen the list of tools. */
+interface Held {
+  call: RpcRequest;
+  refusal: Error;
+  pages: number;
+}
+
+class TwoEras implements EraChannel {
+  readonly #inner: Channel;
+  readonly #subject: string;
+  #receiver: Receiver | undefined;
+  #envelope: Envelope | undefined;
+  #wanted: Params = {};
+  /** The subscription that is open or asked for. */
+  #listening: Id | undefined;
+  #listens = 0;
+  #fruitless = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** Calls of tools without an answer. */
+  readonly #calls = new Map<Id, RpcRequest>();
+  /** By the id of the list that is asked for on their behalf. */
+  readonly #held = new Map<Id, Held>();
+  #lists = 0;
+
+  constructor(inner: Channel, subject: string) {
+    this.#inner = inner;
+    this.#subject = subject;
+  }
+
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+    this.#inner.start({
+      message: (message, origin) => this.#message(message, origin),
+      invalid: (reason) => receiver.invalid(reason),
+      failed: (id, error) => this.#failed(id, error),
+      closed: (error) => {
+        this.#stop();
+        receiver.closed(error);
+      },
+    });
+  }
+
+  send(message: Message): void {
+    const full = this.#envelope && isRequest(message) ? withMeta(message, this.#envelope) : message;
+    this.#inner.send(full);
+    if (!this.#envelope || !('method' in full)) return;
+    if (isRequest(full) && full.method === 'tools/call') this.#calls.set(full.id, full);
+    if (full.method === 'notifications/cancelled') this.#forget(full.params?.requestId);
+  }
+
+  close(): Promise<void> {
+    this.#stop();
+    return this.#inner.close();
+  }
+
+  speak(envelope: Envelope | undefined): void {
+    this.#envelope = envelope;
+  }
+
+  listen(capabilities: Record<string, unknown>): void {
+    const lists = ['tools', 'prompts', 'resources'].filter((list) => {
+      const capability = capabilities[list];
+      return isRecord(capability) && capability.listChanged === true;
+    });
+    this.#wanted = Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true]));
+    if (lists.length > 0) this.#listen();
+  }
+
+  #listen(): void {
+    if (this.#closed) return;
+    this.#listening = `mcpx-listen-${++this.#listens}`;
+    try {
+      this.send({
+        jsonrpc: '2.0',
+        id: this.#listening,
+        method: 'subscriptions/listen',
+        params: { notifications: this.#wanted },
+      });
+    } catch (error) {
+      this.#listenEnded(error as Error);
+    }
+  }
+
+  #listenEnded(error?: Error): void {
+    this.#listening = undefined;
+    // What the upstream refuses in words it will refuse again.
+    if (this.#closed || error instanceof RpcError) return;
+    const wait = Math.min(LISTEN_INTERVAL * 2 ** this.#fruitless++, LONGEST_INTERVAL);
+    this.#timer = setTimeout(() => this.#listen(), wait);
+    this.#timer.unref();
+  }
+
+  #message(message: Message, origin: Id | undefined): void {
+    const answered = isResponse(message) && isId(message.id) ? message.id : undefined;
+    const held = answered === undefined ? undefined : this.#held.get(answered);
+    if (answered !== undefined) this.#calls.delete(answered);
+    if ('method' in message && message.method === ACKNOWLEDGED) this.#fruitless = 0;
+    else if (answered !== undefined && held && isResponse(message)) this.#listed(answered, held, message.result);
+    else if (answered !== undefined && answered === this.#listening) this.#listenEnded(errorIn(message));
+    else if (this.#envelope && asksForInput(message)) {
+      this.#receiver?.failed?.(message.id, this.#unanswerable(message));
+    } else {
+      // Notifications of the subscription belong to no call.
+      this.#receiver?.message(message, origin === this.#listening ? undefined : origin);
+    }
+  }
+
+  #failed(id: Id, error: Error): void {
+    const held = this.#held.get(id);
+    const call = this.#calls.get(id);
+    this.#held.delete(id);
+    this.#calls.delete(id);
+    if (id === this.#listening) this.#listenEnded(error);
+    else if (held) this.#receiver?.failed?.(held.call.id, held.refusal);
+    else if (call && isMismatch(error)) this.#list({ call, refusal: error, pages: 0 });
+    else this.#receiver?.failed?.(id, error);
+  }
+
+  #list(held: Held, cursor?: unknown): void {
+    const id = `mcpx-list-${++this.#lists}`;
+    this.#held.set(id, held);
+    try {
+      this.send({ jsonrpc: '2.0', id, method: 'tools/list', params: cursor === undefined ? {} : { cursor } });
+    } catch {
+      this.#failed(id, held.refusal);
+    }
+  }
+
+  /** The transport has seen the list; what it knows now decides how the call fares the second and last time. */
+  #listed(id: Id, { call, refusal, pages }: Held, result: unknown): void {
+    this.#held.delete(id);
+    const cursor = isRecord(result) ? result.nextCursor : undefined;
+    if (typeof cursor === 'string' && pages < MAX_PAGES) {
+      this.#list({ call, refusal, pages: pages + 1 }, cursor);
+      return;
+    }
+    try {
+      this.#inner.send(call);
+    } catch (error) {
+      this.#receiver?.failed?.(call.id, error as Error);
+    }
+  }
+
+  #forget(cancelled: unknown): void {
+    if (isId(cancelled)) this.#calls.delete(cancelled);
+    for (const [id, { call }] of this.#held) if (call.id === cancelled) this.#held.delete(id);
+  }
+
+  #unanswerable({ result }: InputRequired): McpxError {
+    const wanted = isRecord(result.inputRequests) ? Object.keys(result.inputRequests).join(', ') : '';
+    const what = wanted === '' ? '' : ` (${wanted})`;
+    return new McpxError(
+      'failed',
+      `${this.#subject} asks for input in the middle of a call${what}, which mcpx cannot pass on`,
+    );
+  }
+
+  #stop(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+}
+
+function isMismatch(error: Error): boolean {
+  return error instanceof RpcError && error.code === HEADER_MISMATCH;
+}
+
+function errorIn(message: Message): RpcError | undefined {
+  if (!('error' in message) || !message.error) return undefined;
+  return new RpcError(message.error.code, message.error.message, message.error.data);
+}
+
+interface InputRequired {
+  id: Id;
+  result: Record<string, unknown>;
+}
+
+function asksForInput(message: Message): message is Message & InputRequired {
+  if (!isResponse(message) || !isId(message.id) || !isRecord(message.result)) return false;
+  return message.result.resultType === 'input_required';
+}
+
+function withMeta<T extends Message & { params?: Params }>(message: T, envelope: Envelope): T {
+  const meta = message.params?._meta;
+  return { ...message, params: { ...message.params, _meta: { ...(isRecord(meta) ? meta : {}), ...envelope } } };
+}
