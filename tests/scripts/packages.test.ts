@@ -28,7 +28,7 @@ describe('package.json', () => {
   });
 
   it.each(Object.entries(manifest.devDependencies as Record<string, string>))('pins %s exactly', (_name, version) => {
-    expect(version).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/);
+    expect(version).toMatch(/^(npm:[@\w./-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/);
   });
 });
 
