@@ -84,6 +84,8 @@ export class EventStream {
   /** Lets a response read, after the event with this number where it is resumed; one that read before is ended. */
   attach(response: ServerResponse, { after = this.#seq, headers = {} }: AttachOptions = {}): void {
     this.release();
+    // One that is gone already says so to nobody.
+    if (response.destroyed) return;
     this.#response = response;
     this.#stalls = 0;
     this.#next = this.#entries.findIndex(({ seq }) => seq > after);

@@ -121,6 +121,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     sessions.close('');
     throw error;
   });
+  server.on('error', (error) => log.error(`the listener failed: ${messageOf(error)}`));
   const bound = server.address() as AddressInfo;
   return {
     url: urlOf(host, bound.port),

@@ -6,7 +6,7 @@ import { toRpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
 import { IncomingCall } from '../wire/incoming.ts';
-import { INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../wire/message.ts';
+import { INVALID_REQUEST, isRecord, isRequest, type Params, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
 import { EventStream, type Parking } from './events.ts';
@@ -183,27 +183,28 @@ async function answerAlone(posted: Posted, accepts: Accepts, visit: McpVisit, de
     for (const { call } of calls) call.abort('the client went away');
   });
   for (const one of refused) answer.give(one);
-  await Promise.all(
-    calls.map(async ({ request, call }) => {
-      const { signal, progress } = call;
-      const notify: Parameters<typeof openFront>[2] = (method, params) =>
-        push({ jsonrpc: '2.0', method, ...(params && { params }) });
-      try {
-        const result = await front.request(request, { signal, notify, ...(progress && { progress }) });
-        call.finish();
-        answer.give({ jsonrpc: '2.0', id: request.id, result });
-      } catch (error) {
-        answer.give({ jsonrpc: '2.0', id: request.id, error: toRpcError(error) });
-      }
-    }),
-  );
-  close();
+  const serve = async ({ request, call }: (typeof calls)[number]) => {
+    const { signal, progress } = call;
+    const notify = (method: string, params?: Params) => push({ jsonrpc: '2.0', method, ...(params && { params }) });
+    try {
+      const result = await front.request(request, { signal, notify, ...(progress && { progress }) });
+      call.finish();
+      answer.give({ jsonrpc: '2.0', id: request.id, result });
+    } catch (error) {
+      answer.give({ jsonrpc: '2.0', id: request.id, error: toRpcError(error) });
+    }
+  };
+  try {
+    await Promise.all(calls.map(serve));
+  } finally {
+    close();
+  }
 }
 
 export function openFront(
   { profile, front, principal }: McpVisit,
   { gateway }: McpDeps,
-  notify: (method: string, params?: Record<string, unknown>) => void,
+  notify: (method: string, params?: Params) => void,
 ): Session {
   return gateway.open({
     profile,
