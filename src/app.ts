@@ -129,6 +129,7 @@ function run(profile: Profile, { settings }: Config, { log, store }: AppOptions)
     servers: profile.servers,
     settings,
     log,
+    recall: (spec) => store?.read(spec)?.hello,
     events: {
       notification: (server, method, params) => {
         catalog.noticed(server, method);

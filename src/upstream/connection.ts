@@ -7,7 +7,7 @@ import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.
 import type { Incoming, RequestOptions } from '../wire/peer.ts';
 import { createAsk, within } from './ask.ts';
 import { createBreaker } from './breaker.ts';
-import type { Introduction } from './era.ts';
+import { createMemory, type Introduction, type Remembered } from './era.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { ChildRecords } from './owners.ts';
 import { createSlots, type Slots } from './queue.ts';
@@ -51,6 +51,8 @@ export interface ConnectionOptions {
   starts?: Slots;
   /** Who we say we are (default: mcpx itself, without any capability). */
   introduction?: Introduction | undefined;
+  /** What was stored of it; only asked for while it has not been connected. */
+  recall?: ((spec: ServerSpec) => Remembered | undefined) | undefined;
   /** What `${workspaceFolder}` means (default: the working directory). */
   workspaceFolder?: string | undefined;
   /** Told of every line that its process writes to stderr. */
@@ -117,8 +119,9 @@ export function createConnection(options: ConnectionOptions): Connection {
   let used = 0;
   let unwatch = () => {};
 
-  const lifecycle = new Lifecycle({
+  const lifecycle: Lifecycle = new Lifecycle({
     ...options,
+    recall: createMemory(options.recall, () => lifecycle.hello),
     breaker,
     events: {
       state(state) {

@@ -1,4 +1,5 @@
 /** How a conversation with an upstream begins: `initialize` (legacy era) or `server/discover` (modern era), by the order of its transport. */
+import type { ServerSpec } from '../config/config.ts';
 import { McpxError, RpcError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import { isRecord } from '../wire/message.ts';
@@ -26,6 +27,28 @@ export interface Opening extends Introduction {
   /** For all of it together, in ms. */
   timeout: number;
   signal?: AbortSignal;
+}
+
+/** What need not be found out again: the era, and what a URL without a type turned out to be. */
+export type Remembered = Pick<Hello, 'era' | 'transport'>;
+
+type Recall = (spec: ServerSpec) => Remembered | undefined;
+
+/** The last conversation of this process, else what was stored; each only once, so that where it no longer helps the usual order follows. */
+export function createMemory(stored: Recall | undefined, latest: () => Hello | undefined): Recall {
+  let offered: Hello | undefined;
+  let asked = false;
+  return (spec) => {
+    const hello = latest();
+    if (hello === undefined) {
+      const first = !asked;
+      asked = true;
+      return first ? stored?.(spec) : undefined;
+    }
+    if (hello === offered) return undefined;
+    offered = hello;
+    return hello;
+  };
 }
 
 /** How long `server/discover` may be left unanswered before that means no, in ms. */

@@ -5,7 +5,7 @@ import { McpxError, RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { createPeer, type Peer, type PeerHandlers } from '../wire/peer.ts';
 import type { Hello } from './connection.ts';
-import { handshake, type Introduction } from './era.ts';
+import { handshake, type Introduction, type Remembered } from './era.ts';
 import { quote } from './failure.ts';
 import { createEraChannel } from './modern.ts';
 import { openTransport } from './open.ts';
@@ -24,7 +24,7 @@ export interface LinkOptions {
   /** Who we say we are (default: mcpx itself, without any capability). */
   introduction?: Introduction | undefined;
   /** What the upstream said the last time: its era, and what a URL without a type turned out to be, are tried first. */
-  remembered?: Pick<Hello, 'era' | 'transport'> | undefined;
+  recall?: ((spec: ServerSpec) => Remembered | undefined) | undefined;
   /** What `${workspaceFolder}` means (default: the working directory). */
   workspaceFolder?: string | undefined;
   /** Told of every line that the process writes to stderr. */
@@ -43,12 +43,12 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     ...(workspaceFolder !== undefined && { workspaceFolder }),
   });
   const { messageBytes: maxBytes } = settings.limits;
-  const remembered = options.remembered?.transport;
+  const remembered = options.recall?.(spec);
   const transport = await openTransport(launch, {
     name: spec.name,
     maxBytes,
     log,
-    remembered,
+    remembered: remembered?.transport,
     ...(stderr && { stderr }),
   });
   opened(transport);
@@ -58,7 +58,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   const { startupTimeout: timeout } = spec;
   try {
     const introduction = options.introduction ?? { capabilities: {} };
-    const first = options.remembered?.era ?? usualEra(spec, remembered);
+    const first = remembered?.era ?? usualEra(spec);
     const hello = await handshake(peer, { name: spec.name, ...introduction, first, channel, timeout, signal });
     return { peer, transport, hello: { ...hello, ...(transport.found && { transport: transport.found }) } };
   } catch (error) {
@@ -67,8 +67,8 @@ export async function openLink(options: LinkOptions): Promise<Link> {
 }
 
 /** Where nothing is remembered: a probe that an old server does not know is harmless over HTTP, and may end a process. */
-function usualEra({ type }: ServerSpec, remembered: Hello['transport']): Hello['era'] {
-  return type === 'http' || (type === 'auto' && remembered !== 'sse') ? 'modern' : 'legacy';
+function usualEra({ type }: ServerSpec): Hello['era'] {
+  return type === 'http' || type === 'auto' ? 'modern' : 'legacy';
 }
 
 function describe(spec: ServerSpec, transport: Transport, error: unknown): unknown {

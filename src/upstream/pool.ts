@@ -24,6 +24,8 @@ export interface PoolOptions {
     /** Answers a request of an upstream other than `ping`; absent: -32601. */
     request?: (server: string, request: RpcRequest, incoming: Incoming, connection: Connection) => Promise<unknown>;
   };
+  /** What was stored of a server: what worked the last time is tried first. */
+  recall?: ConnectionOptions['recall'];
   /** Where children are written down while they run. */
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
   /** Where what children write to stderr is kept. */

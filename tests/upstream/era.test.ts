@@ -4,13 +4,14 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
 import type { Hello } from '../../src/upstream/connection.ts';
-import { handshake } from '../../src/upstream/era.ts';
+import { createMemory, handshake } from '../../src/upstream/era.ts';
 import { createModernHeaders } from '../../src/upstream/http-modern.ts';
 import { openLink } from '../../src/upstream/link.ts';
 import { createEraChannel } from '../../src/upstream/modern.ts';
 import type { Id, Message } from '../../src/wire/message.ts';
 import type { Receiver } from '../../src/wire/peer.ts';
 import { json, serveHttp, stream, type Wire } from './http-world.ts';
+import { serveSse } from './sse-world.ts';
 import {
   call,
   cleanup,
@@ -223,7 +224,7 @@ describe('the other era', () => {
       spec,
       settings: SETTINGS,
       log: recorder().log,
-      remembered,
+      recall: () => remembered,
       signal: new AbortController().signal,
       opened: (transport) => cleanup(() => transport.close({ eof: 100, term: 100 })),
       handlers: {},
@@ -255,6 +256,56 @@ describe('the other era', () => {
   test('is not blamed for what the legacy one said', async () => {
     const error = (await failure(connection(serverSpec(['refuse-init'])).connect())) as Error;
     expect(error.message).toBe('server "x" refused "initialize": go away');
+  });
+});
+
+describe('what is remembered', () => {
+  const hello = (era: Hello['era']): Hello => ({
+    era,
+    protocolVersion: '1',
+    capabilities: {},
+    serverInfo: { name: 'n', version: '1' },
+  });
+
+  test('is the last conversation, else what was stored; and each is tried once', () => {
+    let latest: Hello | undefined;
+    const stored = { era: 'modern' as const, transport: 'sse' as const };
+    const memory = createMemory(
+      () => stored,
+      () => latest,
+    );
+    const spec = serverSpec();
+    expect([memory(spec), memory(spec)]).toEqual([stored, undefined]);
+    latest = hello('legacy');
+    expect([memory(spec), memory(spec)]).toEqual([latest, undefined]);
+    latest = hello('legacy');
+    expect(memory(spec)).toBe(latest);
+  });
+
+  test('spares a URL without a type the wrong transport, in this process and in the next', async () => {
+    const server = await serveSse(({ message }, response, stream) => {
+      if (message?.params?.name !== 'cut') return false;
+      response.writeHead(202).end();
+      return stream?.destroy();
+    });
+    const posts = () => server.seen.filter(({ verb, path }) => verb === 'POST' && path === '/sse').length;
+    const spec = httpSpec(server.url, { type: 'auto', reconnect: { interval: 1, maxRetries: 10 } });
+    const first = connection(spec);
+    expect(await first.connect()).toMatchObject({ era: 'legacy', transport: 'sse' });
+    expect(posts()).toBe(2);
+    await failure(call(first, 'cut'));
+    expect(await call(first, 'echo', { n: 1 })).toEqual({ n: 1 });
+    const next = connection(spec, { recall: () => first.hello });
+    expect(await call(next, 'echo', { n: 2 })).toEqual({ n: 2 });
+    expect(posts()).toBe(2);
+  });
+
+  test('does no harm where a server has become another one', async () => {
+    const server = await serveHttp();
+    const recall = () => ({ era: 'legacy' as const, transport: 'sse' as const });
+    const upstream = connection(httpSpec(server.url, { type: 'auto' }), { recall });
+    expect(await call(upstream, 'echo', { n: 3 })).toEqual({ n: 3 });
+    expect(upstream.hello?.transport).toBe('http');
   });
 });
 
