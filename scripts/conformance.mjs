@@ -16,7 +16,16 @@ import { makeReady } from './ready.mjs';
 import { step } from './say.mjs';
 import { emptyHome } from './talk.mjs';
 
-const SUITE = at('node_modules', '@modelcontextprotocol', 'conformance');
+/** The stable suite and the next one; of the latter what the revision with sessions demands. Words are its options. */
+const SUITES = [
+  { folder: at('node_modules', '@modelcontextprotocol', 'conformance'), all: ['--suite', 'all'], one: [] },
+  {
+    folder: at('node_modules', 'mcp-conformance-next'),
+    all: ['--requirements', '2025-11-25'],
+    one: ['--spec-version', '2025-11-25'],
+  },
+];
+const CLIENT = at('scripts', 'conformance-client.mjs');
 const FIXTURE = at('tests', 'fixtures', 'servers', 'conformance.mjs');
 /** ms for a program to say where it listens, and to end. */
 const PATIENCE = 20_000;
@@ -62,12 +71,14 @@ async function listening([command, ...args], options) {
   return { url, stop };
 }
 
-/** Runs the suite; its checks are in `folder` afterwards. Resolves with what it printed. */
-async function runSuite(url, folder, scenario) {
+/** Runs a suite with these words and resolves with what it printed. */
+async function suite({ folder }, words, options) {
   const { file } = await pinnedNode(hostTarget());
-  const which = scenario === undefined ? ['--suite', 'all'] : ['--scenario', scenario];
-  const args = [join(SUITE, 'dist', 'index.js'), 'server', '--url', url, ...which, '--output-dir', folder];
-  const child = spawn(file, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: SUITE_PATIENCE });
+  const child = spawn(file, [join(folder, 'dist', 'index.js'), ...words], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: SUITE_PATIENCE,
+  });
   let printed = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text) => {
@@ -80,18 +91,22 @@ async function runSuite(url, folder, scenario) {
   return printed;
 }
 
-/** What the suite found out, in its order: `[{scenario, checks}]`. A scenario that broke off has no checks. */
-function readResults(folder) {
+/** The scenarios for a server or a client; those about signing in are left out. */
+async function scenarios(which, side) {
+  const printed = await suite(which, ['list', `--${side}`, ...which.one]);
+  const names = [...printed.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name);
+  return names.filter((name) => !name.startsWith('auth/'));
+}
+
+/** What the suite found out, in its order: `[{scenario, checks}]`. Folders are `<prefix><scenario>-<time>`. A scenario that broke off has no checks. */
+function readResults(folder, prefix) {
   const started = (name) => name.slice(-'2026-01-01T00-00-00-000Z'.length);
   return readdirSync(folder)
     .sort((a, b) => (started(a) < started(b) ? -1 : 1))
     .map((name) => {
       const file = join(folder, name, 'checks.json');
-      const scenario = name.slice('server-'.length, -started(name).length - 1);
-      return {
-        scenario,
-        checks: existsSync(file) ? readJson(file) : [{ status: 'FAILURE', errorMessage: 'broke off' }],
-      };
+      const checks = existsSync(file) ? readJson(file) : [{ status: 'FAILURE', errorMessage: 'broke off' }];
+      return { scenario: name.slice(prefix.length, -started(name).length - 1), checks };
     });
 }
 
@@ -109,8 +124,8 @@ export function rowsOf(results) {
   });
 }
 
-/** The rows as text, each complaint under its scenario, and the sum. */
-export function report(rows) {
+/** The rows as text under a title with their sum, each complaint under its scenario. */
+export function report(title, rows) {
   const sum = (field) => rows.reduce((total, row) => total + row[field], 0);
   const width = Math.max(...rows.map(({ scenario }) => scenario.length));
   const counts = ({ passed, failed, warned }) => `${passed} passed, ${failed} failed, ${warned} warned`;
@@ -119,30 +134,76 @@ export function report(rows) {
     ...row.complaints.map((complaint) => `        ${complaint}`),
   ]);
   const total = { passed: sum('passed'), failed: sum('failed'), warned: sum('warned') };
-  return [...lines, '', `${rows.length} scenarios: ${counts(total)}`].join('\n');
+  return [`${title}: ${rows.length} scenarios, ${counts(total)}`, ...lines].join('\n');
+}
+
+/** Runs `work` with an empty folder for results and reads what is in it afterwards. */
+async function collect(prefix, work) {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-conformance-'));
+  try {
+    const printed = await work(folder);
+    const rows = rowsOf(readResults(folder, prefix));
+    if (rows.length === 0) throw new BuildError(`the suite did not run: ${printed}`);
+    return rows;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The scenarios for servers, against a program that is started for them. */
+async function serverRows(which, command, scenario) {
+  const words = scenario === undefined ? which.all : ['--scenario', scenario, ...which.one];
+  const home = emptyHome(CONFIG);
+  try {
+    const { url, stop } = await listening(command, { cwd: home.folder, env: home.env });
+    const run = (folder) => suite(which, ['server', '--url', url, ...words, '--output-dir', folder]);
+    return await collect('server-', run).finally(stop);
+  } finally {
+    home.remove();
+  }
+}
+
+/** The scenarios for clients, one after the other: one of them looks at the clock. */
+async function clientRows(which, mcpx, names) {
+  const command = [process.execPath, CLIENT].map((word) => JSON.stringify(word)).join(' ');
+  const env = { ...process.env, MCPX_COMMAND: JSON.stringify(mcpx) };
+  return collect('', async (folder) => {
+    const words = (name) => ['client', '--command', command, '--scenario', name, ...which.one, '--output-dir', folder];
+    const printed = [];
+    for (const name of names) printed.push(await suite(which, words(name), { env }));
+    return printed.join('\n');
+  });
+}
+
+/** Runs the parts of a suite that were asked for, and reports on each. Resolves with all rows. */
+async function run(which, mcpx, { scenario, direct }) {
+  const { version } = readJson(join(which.folder, 'package.json'));
+  const chosen = async (side) => {
+    const names = await scenarios(which, side);
+    return scenario === undefined ? names : names.filter((name) => name === scenario);
+  };
+  const rows = [];
+  const part = (title, work) =>
+    step('suite', async () => {
+      const found = await work();
+      process.stdout.write(`${report(`${version}, ${title}`, found)}\n\n`);
+      rows.push(...found);
+      return `${version}, ${title}`;
+    });
+  const server = direct ? [process.execPath, FIXTURE, '--http'] : [...mcpx, 'serve', '--http', '127.0.0.1:0'];
+  if ((await chosen('server')).length > 0) await part('as a server', () => serverRows(which, server, scenario));
+  const names = direct ? [] : await chosen('client');
+  if (names.length > 0) await part('as a client', () => clientRows(which, mcpx, names));
+  return rows;
 }
 
 async function main(args) {
   const { values } = parseArgs({ args, options: { scenario: { type: 'string' }, direct: { type: 'boolean' } } });
   const mcpx = await makeReady();
-  const home = emptyHome(CONFIG);
-  const folder = mkdtempSync(join(tmpdir(), 'mcpx-conformance-'));
-  try {
-    const command = values.direct ? [process.execPath, FIXTURE, '--http'] : [...mcpx, 'serve', '--http', '127.0.0.1:0'];
-    const program = await listening(command, { cwd: home.folder, env: home.env });
-    let printed = '';
-    await step('suite', async () => {
-      printed = await runSuite(program.url, folder, values.scenario).finally(() => program.stop());
-      return `${readJson(join(SUITE, 'package.json')).version} against ${program.url}`;
-    });
-    const rows = rowsOf(readResults(folder));
-    if (rows.length === 0) throw new BuildError(`the suite did not run: ${printed}`);
-    process.stdout.write(`${report(rows)}\n`);
-    return rows.some(({ complaints }) => complaints.length > 0) ? 1 : 0;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-    home.remove();
-  }
+  const rows = [];
+  for (const which of SUITES) rows.push(...(await run(which, mcpx, values)));
+  if (rows.length === 0) throw new BuildError(`no suite has a scenario "${values.scenario}"`);
+  return rows.some(({ complaints }) => complaints.length > 0) ? 1 : 0;
 }
 
 if (isMain(import.meta.url)) await runMain(main);

@@ -16,14 +16,13 @@ test('a check that failed or warned is a complaint, one that only informs is not
   ]);
 });
 
-test('the report has a line for each scenario, its complaints under it, and the sum', () => {
-  expect(report(rows).split('\n')).toEqual([
+test('the report has the sum, a line for each scenario, and its complaints under it', () => {
+  expect(report('suite 1.0', rows).split('\n')).toEqual([
+    'suite 1.0: 3 scenarios, 2 passed, 1 failed, 1 warned',
     'ok    ping     1 passed, 0 failed, 0 warned',
     'FAIL  streams  0 passed, 0 failed, 1 warned',
     '        warning retry: no retry',
     'FAIL  tools    1 passed, 1 failed, 0 warned',
     '        failure tools: no reason given',
-    '',
-    '3 scenarios: 2 passed, 1 failed, 1 warned',
   ]);
 });

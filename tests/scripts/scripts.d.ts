@@ -138,5 +138,5 @@ declare module '*/scripts/conformance.mjs' {
   export function rowsOf(
     results: { scenario: string; checks: { id?: string; status: string; errorMessage?: string }[] }[],
   ): Row[];
-  export function report(rows: Row[]): string;
+  export function report(title: string, rows: Row[]): string;
 }
