@@ -5,7 +5,7 @@
  *   --calls <n>      50,000 unless told
  *   --restarts <n>   1,000 unless told
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import { makeReady } from './ready.mjs';
 import { say } from './say.mjs';
 import { INITIALIZE, LIST_TOOLS, openSession } from './talk.mjs';
 
-const SERVERS = 10;
+const NAMES = Array.from({ length: 10 }, (_, index) => `s${index}`);
 /** Calls under way at once. */
 const IN_FLIGHT = 64;
 /** ms for everything that is asked of one program. */
@@ -24,7 +24,7 @@ const PATIENCE = 10 * 60_000;
 const MB = 1e6;
 
 /**
- * What each number may be at most: `first` with ten idle servers, `growth` at any moment after the warm-up.
+ * What each number may be at most: `first` with ten idle servers, `growth` over the calls and over the restarts, each after a warm-up.
  * Seen from outside there is also garbage that nobody has needed to collect yet, some tens of MB; a leak shows inside.
  */
 const BARS = {
@@ -42,18 +42,17 @@ const BARS = {
   listeners: { growth: 0 },
 };
 
-/** The config of ten small servers, all of them started at once and kept. */
-function writeConfig(folder) {
+/** The config of ten small servers: all of them started at once and kept, or stopped when nobody has used them for a moment. */
+function writeConfig(folder, connect) {
   const server = (name) => ({
     command: process.execPath,
     args: [at('tests', 'fixtures', 'servers', 'tiny.mjs'), `name=${name}`, 'ttl=1200'],
     reconnect: { interval: 1 },
   });
-  const names = Array.from({ length: SERVERS }, (_, index) => `s${index}`);
-  const mcpServers = Object.fromEntries(names.map((name) => [name, server(name)]));
-  const file = join(folder, 'mcp.json');
-  writeFileSync(file, JSON.stringify({ mcpServers, connect: { mode: 'eager' }, log: { level: 'error' } }));
-  return { file, names };
+  const mcpServers = Object.fromEntries(NAMES.map((name) => [name, server(name)]));
+  const file = join(folder, `${connect.mode}.json`);
+  writeFileSync(file, JSON.stringify({ mcpServers, connect, log: { level: 'error' } }));
+  return file;
 }
 
 /** What the system knows of a process: memory in MB, and counts. */
@@ -91,68 +90,87 @@ async function seenFromInside(child) {
 
 const failed = (answer) => answer.error !== undefined || answer.result?.isError === true;
 
-/** One run: a session with the program, and the four moments at which it is looked at. */
-async function observe({ command, args, env, stdio, look, names, calls, restarts }) {
-  const session = openSession(command, args, { cwd: env.HOME, env, stdio, timeout: PATIENCE });
-  const exec = (server, tool, values = {}) =>
-    session.request('tools/call', {
-      name: 'exec',
-      arguments: { server_name: server, tool_name: tool, arguments: values },
-    });
-  const expectEcho = async (server) => {
-    const answer = await exec(server, 'echo', { n: 1 });
-    if (failed(answer)) throw new BuildError(`a call failed: ${JSON.stringify(answer)}`);
-  };
-  const call = async (count) => {
-    let left = count;
-    const worker = async (index) => {
-      for (; left > 0; ) {
-        left -= 1;
-        await expectEcho(names[(index + left) % names.length]);
-      }
-    };
-    await Promise.all(Array.from({ length: IN_FLIGHT }, (_, index) => worker(index)));
-  };
-  const restart = (count) =>
-    Promise.all(
-      names.map(async (name) => {
-        for (let done = 0; done < count / names.length; done++) {
-          if (!failed(await exec(name, 'exit'))) throw new BuildError(`"${name}" did not end`);
-          while (failed(await exec(name, 'echo'))) await delay(20);
-        }
-      }),
-    );
-
-  try {
-    await session.request(INITIALIZE.method, INITIALIZE.params);
-    await session.request(LIST_TOOLS.method);
-    await call(names.length);
-    const moments = [await look(session.child)];
-    const step = async (text, work) => {
+/** A session with the program and what the scenes do with it. */
+function openScene({ command, args, env, stdio, look }, file) {
+  const session = openSession(command, [...args, 'serve', file], { cwd: env.HOME, env, stdio, timeout: PATIENCE });
+  return {
+    ...session,
+    exec: (server, tool) =>
+      session.request('tools/call', { name: 'exec', arguments: { server_name: server, tool_name: tool } }),
+    /** Does the work, then looks. */
+    async after(text, work) {
       say('measure', text);
       await work();
-      moments.push(await look(session.child));
+      if (session.stderr() !== '') throw new BuildError(`it said on stderr: ${session.stderr()}`);
+      return look(session.child);
+    },
+    async begin() {
+      await session.request(INITIALIZE.method, INITIALIZE.params);
+      await session.request(LIST_TOOLS.method);
+    },
+  };
+}
+
+/** Many calls, many at once, to ten servers that stay connected. */
+async function callScene(program, folder, count) {
+  const scene = openScene(program, writeConfig(folder, { mode: 'eager' }));
+  const call = async (calls) => {
+    let left = calls;
+    const worker = async () => {
+      for (; left > 0; ) {
+        const answer = await scene.exec(NAMES[left-- % NAMES.length], 'echo');
+        if (failed(answer)) throw new BuildError(`a call failed: ${JSON.stringify(answer)}`);
+      }
     };
-    await step('warm-up', async () => {
-      await call(Math.ceil(calls / 5));
-      await restart(Math.ceil(restarts / 10));
-    });
-    await step(`${calls} calls`, () => call(calls));
-    await step(`${restarts} restarts`, () => restart(restarts));
-    if (session.stderr() !== '') throw new BuildError(`it said on stderr: ${session.stderr()}`);
-    return moments;
+    await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  };
+  try {
+    await scene.begin();
+    const idle = await scene.after('ten idle servers', () => call(NAMES.length));
+    const warm = await scene.after('warm-up', () => call(Math.ceil(count / 5)));
+    return { idle, warm, calls: await scene.after(`${count} calls`, () => call(count)) };
   } finally {
-    await session.close();
+    await scene.close();
   }
 }
 
-/** One row per number: its values at the four moments, its bars, and whether they hold. */
-export function rowsOf(moments, bars) {
-  const [idle, warm, ...later] = moments;
-  return Object.keys(idle).map((name) => {
+/** Ten servers that crash in one call and are stopped for want of use after the next, again and again. */
+async function restartScene(program, folder, count) {
+  const scene = openScene(program, writeConfig(folder, { mode: 'lazy', idleStop: '50ms', firstListWait: '30s' }));
+  const pidOf = async (name) => {
+    for (;;) {
+      const answer = await scene.exec(name, 'pid');
+      if (!failed(answer)) return Number(answer.result.content[0].text);
+      await delay(20);
+    }
+  };
+  const restart = (restarts) =>
+    Promise.all(
+      NAMES.map(async (name) => {
+        for (let done = 0; done < restarts / NAMES.length; done += 2) {
+          await scene.exec(name, 'exit');
+          const pid = await pidOf(name);
+          while (existsSync(`/proc/${pid}`)) await delay(20);
+        }
+      }),
+    );
+  try {
+    await scene.begin();
+    const warm = await scene.after('warm-up', () => restart(Math.ceil(count / 5)));
+    return { warm, restarts: await scene.after(`${count} restarts`, () => restart(count)) };
+  } finally {
+    await scene.close();
+  }
+}
+
+/** One row per number: its values at the moments of both scenes, its bars, and whether they hold. */
+export function rowsOf(called, restarted, bars) {
+  return Object.keys(called.idle).map((name) => {
     const { first = Number.POSITIVE_INFINITY, growth } = bars[name];
-    const over = idle[name] > first || later.some((moment) => moment[name] - warm[name] > growth);
-    return { name, values: moments.map((moment) => moment[name]), first, growth, over };
+    const moments = [called.idle, called.warm, called.calls, restarted.warm, restarted.restarts];
+    const values = moments.map((moment) => moment[name]);
+    const [idle, warm, calls, warmAgain, restarts] = values;
+    return { name, values, first, growth, over: idle > first || Math.max(calls - warm, restarts - warmAgain) > growth };
   });
 }
 
@@ -166,7 +184,7 @@ export function table(title, rows) {
     `+${growth}`,
     over ? 'over' : 'ok',
   ]);
-  const head = [title, 'idle', 'warm', 'calls', 'restarts', 'bar', 'growth', ''];
+  const head = [title, 'idle', 'warm', 'calls', 'warm', 'restarts', 'bar', 'growth', ''];
   const line = ([name, ...rest]) => `${name.padEnd(26)}${rest.map((cell) => cell.padStart(10)).join('')}`.trimEnd();
   return [head, ...cells].map(line).join('\n');
 }
@@ -183,31 +201,26 @@ async function main(args) {
   const { file: node } = await pinnedNode(hostTarget());
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-bench-'));
   try {
-    const { file, names } = writeConfig(folder);
     const env = { HOME: folder, MCPX_HOME: join(folder, 'home'), NO_COLOR: '1', PATH: process.env.PATH };
-    const common = { env, names, calls: Number(values.calls), restarts: Number(values.restarts) };
-    const outside = await observe({
-      ...common,
-      command: executable,
-      args: ['serve', file],
-      look: ({ pid }) => settled(pid),
-    });
-    const inside = await observe({
-      ...common,
+    const outside = { command: executable, args: [], env, look: ({ pid }) => settled(pid) };
+    const flags = [
+      '--disable-warning=ExperimentalWarning',
+      '--expose-gc',
+      '--import',
+      at('scripts', 'memory-probe.mjs'),
+    ];
+    const inside = {
       command: node,
-      args: [
-        '--disable-warning=ExperimentalWarning',
-        '--expose-gc',
-        '--import',
-        at('scripts', 'memory-probe.mjs'),
-        at('dist', 'mcpx.cjs'),
-        'serve',
-        file,
-      ],
+      args: [...flags, at('dist', 'mcpx.cjs')],
+      env,
       stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
       look: seenFromInside,
-    });
-    const rows = [rowsOf(outside, BARS), rowsOf(inside, BARS)];
+    };
+    const rows = [];
+    for (const program of [outside, inside]) {
+      const called = await callScene(program, folder, Number(values.calls));
+      rows.push(rowsOf(called, await restartScene(program, folder, Number(values.restarts)), BARS));
+    }
     process.stdout.write(`${table('executable, from outside', rows[0])}\n\n${table('bundle, from inside', rows[1])}\n`);
     return rows.flat().some(({ over }) => over) ? 1 : 0;
   } finally {

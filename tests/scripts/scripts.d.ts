@@ -121,8 +121,10 @@ declare module '*/scripts/bench-memory.mjs' {
     growth: number;
     over: boolean;
   }
+  type Moment = Record<string, number>;
   export function rowsOf(
-    moments: Record<string, number>[],
+    called: { idle: Moment; warm: Moment; calls: Moment },
+    restarted: { warm: Moment; restarts: Moment },
     bars: Record<string, { first?: number; growth: number }>,
   ): Row[];
   export function table(title: string, rows: Row[]): string;
