@@ -25,7 +25,7 @@ export async function openAuto(launch: LaunchOf<'auto'>, options: TransportOptio
     kind === 'http'
       ? (await import('./http.ts')).openHttp(launch, options)
       : (await import('./sse.ts')).openSse(launch, options);
-  const first = options.remembered ?? 'http';
+  const first = options.remembered === 'sse' ? 'sse' : 'http';
   return new AutoTransport(options.name, first, await open(first), open);
 }
 

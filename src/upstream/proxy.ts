@@ -20,6 +20,9 @@ export interface Route {
   request(url: URL, options: RequestOptions & { headers: OutgoingHttpHeaders }): http.ClientRequest;
 }
 
+/** ms that a proxy may take to connect us. */
+const TUNNEL_TIMEOUT = 30_000;
+
 type Surroundings = Pick<World, 'env' | 'platform'>;
 
 /** `name` is the server's, for messages. */
@@ -50,7 +53,11 @@ function forwarded(proxy: URL): Route {
     agent: (options) => new via.Agent(options),
     request: (to, options) => {
       const headers = { host: to.host, ...options.headers, ...credentials(proxy) };
-      return via.request({ ...options, host: proxy.hostname, port: proxy.port, path: to.href, headers });
+      const { username, password } = to;
+      const auth = username === '' ? {} : { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` };
+      // Credentials of the upstream belong into their header, not into the address that the proxy writes down.
+      const path = `${to.origin}${to.pathname}${to.search}`;
+      return via.request({ ...options, ...auth, host: bare(proxy.hostname), port: proxy.port, path, headers });
     },
   };
 }
@@ -79,15 +86,18 @@ function openTunnel(proxy: URL, target: string): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const request = (isSecure(proxy) ? https : http).request({
       method: 'CONNECT',
-      host: proxy.hostname,
+      host: bare(proxy.hostname),
       port: proxy.port,
       path: target,
       headers: { host: target, ...credentials(proxy) },
       agent: false,
+      timeout: TUNNEL_TIMEOUT,
     });
+    request.once('timeout', () => request.destroy(new Error(`the proxy did not answer within ${TUNNEL_TIMEOUT} ms`)));
     request.once('connect', ({ statusCode = 0 }, socket: Duplex, head: Buffer) => {
       if (statusCode === 200) {
         if (head.length > 0) socket.unshift(head);
+        if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0);
         return resolve(socket);
       }
       socket.destroy();

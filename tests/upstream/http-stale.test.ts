@@ -33,15 +33,19 @@ function block(ms: number): void {
 }
 
 describe('a call on a kept-alive socket', () => {
-  test('that was reset before the system took the call is sent again, and runs once', async () => {
-    const worker = new Worker(SERVER, { eval: true });
-    cleanup(() => worker.terminate());
-    const [port] = await once(worker, 'message');
-    const upstream = connection(httpSpec(`http://127.0.0.1:${port}/mcp`));
-    expect(await call(upstream, 'last')).toBe(1);
-    block(100);
-    expect(await call(upstream, 'next')).toBe(2);
-  });
+  // Windows tells of such a reset only when it reads.
+  test.skipIf(process.platform === 'win32')(
+    'that was reset before the system took the call is sent again, and runs once',
+    async () => {
+      const worker = new Worker(SERVER, { eval: true });
+      cleanup(() => worker.terminate());
+      const [port] = await once(worker, 'message');
+      const upstream = connection(httpSpec(`http://127.0.0.1:${port}/mcp`));
+      expect(await call(upstream, 'last')).toBe(1);
+      block(100);
+      expect(await call(upstream, 'next')).toBe(2);
+    },
+  );
 
   test('that was closed after the call was taken is not sent again', async () => {
     const server = await serveHttp((request, response) => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ModuleServer } from '../../src/config/config.ts';
@@ -37,7 +38,7 @@ describe('a local module in a child of this program', () => {
   const script = process.argv[1];
   beforeAll(async () => {
     const outfile = join(folder, 'mcpx.cjs');
-    const entryPoints = [new URL('../../src/main.ts', import.meta.url).pathname];
+    const entryPoints = [fileURLToPath(new URL('../../src/main.ts', import.meta.url))];
     await build({
       entryPoints,
       outfile,

@@ -91,6 +91,15 @@ describe('through a proxy', () => {
     expect(server.seen[0]?.headers).toMatchObject({ 'x-key': 'k', host: new URL(server.url).host });
   });
 
+  test('credentials in the URL of a server are not shown to the proxy in its address', async () => {
+    const [server, proxy] = [await serveHttp(), await serveProxy()];
+    vi.stubEnv('HTTP_PROXY', proxy.url);
+    const upstream = connection(httpSpec(`${server.url.replace('//', '//me:sesame@')}?a=1#part`));
+    expect(await call(upstream, 'echo', { n: 1 })).toEqual({ n: 1 });
+    expect(proxy.asked[0]).toBe(`POST ${server.url}?a=1`);
+    expect(server.seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:sesame').toString('base64')}`);
+  });
+
   test('the old SSE transport goes too', async () => {
     const [server, proxy] = [await serveSse(), await serveProxy()];
     vi.stubEnv('http_proxy', proxy.url);
