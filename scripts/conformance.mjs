@@ -46,15 +46,22 @@ async function listening([command, ...args], options) {
     child.once('error', resolve);
     child.once('close', resolve);
   });
+  // A signal that ends this script must not leave the program behind.
+  const end = () => child.kill('SIGTERM');
+  process.once('exit', end);
   const stop = async () => {
-    child.kill('SIGTERM');
+    end();
     const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
     await ended;
     clearTimeout(timer);
+    process.removeListener('exit', end);
   };
   let stderr = '';
   const url = await new Promise((resolve, reject) => {
-    const fail = () => reject(new BuildError(`"${command}" does not listen: ${stderr}`));
+    const fail = () => {
+      clearTimeout(timer);
+      reject(new BuildError(`"${command}" does not listen: ${stderr}`));
+    };
     const timer = setTimeout(fail, PATIENCE);
     void ended.then(fail);
     child.stderr.setEncoding('utf8').on('data', (text) => {
@@ -199,6 +206,7 @@ async function run(which, mcpx, { scenario, direct }) {
 
 async function main(args) {
   const { values } = parseArgs({ args, options: { scenario: { type: 'string' }, direct: { type: 'boolean' } } });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   const mcpx = await makeReady();
   const rows = [];
   for (const which of SUITES) rows.push(...(await run(which, mcpx, values)));
