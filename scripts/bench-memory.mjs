@@ -25,11 +25,11 @@ const MB = 1e6;
 
 /**
  * What each number may be at most: `first` with ten idle servers, `growth` over the calls and over the restarts, each after a warm-up.
- * Seen from outside there is also garbage that nobody has needed to collect yet, some tens of MB; a leak shows inside.
+ * Seen from outside there is also garbage that nobody has needed to collect yet, some MB; a leak shows inside.
  */
 const BARS = {
-  'resident MB': { first: 120, growth: 60 },
-  'proportional MB': { first: 120, growth: 60 },
+  'resident MB': { first: 120, growth: 25 },
+  'proportional MB': { first: 120, growth: 25 },
   'open files': { growth: 0 },
   threads: { growth: 0 },
   'heap MB': { growth: 1 },

@@ -10,7 +10,11 @@ describe('the executable', () => {
   });
 
   it('trusts the certificates of the system and honours its proxy', () => {
-    expect(template.execArgv).toEqual(['--use-system-ca', '--use-env-proxy']);
+    expect(template.execArgv).toEqual(expect.arrayContaining(['--use-system-ca', '--use-env-proxy']));
+  });
+
+  it('holds little garbage: short-lived objects get 4 MB, not 32, which costs no time and saves half the memory after a load', () => {
+    expect(template.execArgv).toContain('--max-semi-space-size=4');
   });
 
   it('prints no warning of its own, and uses neither the snapshot nor the cache of the boot file', () => {
