@@ -91,6 +91,14 @@ const CASES: Record<string, Case> = {
     ...OURS,
     config: async () => ({ type: 'http', url: url(await ours('sdk-v2.mjs', 'http'), '/mcp') }),
   },
+  'the second major of the official SDK, newer era only, over stdio': {
+    ...OURS,
+    config: async () => ({ command: node, args: [fixture('sdk-v2.mjs'), 'stdio', 'modern'] }),
+  },
+  'the second major of the official SDK, newer era only, over Streamable HTTP': {
+    ...OURS,
+    config: async () => ({ type: 'http', url: url(await ours('sdk-v2.mjs', 'http', 'modern'), '/mcp') }),
+  },
 };
 
 describe('a call and its answer, many at once, and a large one', () => {
