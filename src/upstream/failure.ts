@@ -45,9 +45,21 @@ export function exitFailure(name: string, { code, signal, stderr }: Ending): Mcp
   return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr)}`);
 }
 
-/** The end of stderr as part of a sentence. */
+export function torrentFailure(name: string, bytes: number): McpxError {
+  return new McpxError('protocol', `server "${name}" wrote ${bytes} bytes without a message and was given up`, {
+    hint: `check that the command of server "${name}" speaks MCP on its stdout`,
+  });
+}
+
+/** What says nothing about a failure: advertisements and progress of package runners, frames of a stack, the ends of a dump. */
+const CHATTER =
+  /^(npm (notice|warn|http|info|verb|sill)\b|npm error (A complete log of this run|code \d+$)|npm ERR! A complete log|\s+at \S|\s*\^+\s*$|Node\.js v\d|[{}[\](),;\s]*$|(Downloading|Downloaded|Building|Built|Installed|Resolved|Prepared|Audited)\b)/i;
+
+/** The end of stderr as part of a sentence; lines that explain nothing are left out as long as others are left. */
 export function quote(stderr: string[]): string {
-  if (stderr.length === 0) return '';
-  const text = stderr.slice(-QUOTED_LINES).join(' | ');
+  const telling = stderr.filter((line) => !CHATTER.test(line));
+  const lines = (telling.length > 0 ? telling : stderr).slice(-QUOTED_LINES);
+  if (lines.length === 0) return '';
+  const text = lines.join(' | ');
   return ` (stderr: ${text.length > QUOTED_CHARS ? `…${text.slice(-QUOTED_CHARS)}` : text})`;
 }

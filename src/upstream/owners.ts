@@ -75,8 +75,15 @@ export function createChildRecords({ folder, log, platform = process.platform }:
     },
     ended: (pid) => rmSync(fileOf(pid), { force: true }),
     async reap() {
-      const found = filesIn(folder).map(async (name) => reapOne(join(folder, name), { world, platform, log }));
-      return (await Promise.all(found)).filter(Boolean).length;
+      const outcomes = filesIn(folder).map(async (name) => {
+        try {
+          return await reapOne(join(folder, name), { world, platform, log });
+        } catch (error) {
+          log.debug(`"${name}" in "${folder}" is left alone: ${messageOf(error)}`);
+          return false;
+        }
+      });
+      return (await Promise.all(outcomes)).filter(Boolean).length;
     },
   };
 }

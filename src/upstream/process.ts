@@ -2,11 +2,14 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import spawn from 'cross-spawn';
+import type { McpxError } from '../errors.ts';
+import { isRequest } from '../wire/message.ts';
 import { createStreamChannel } from '../wire/stream.ts';
-import { exitFailure, startFailure } from './failure.ts';
+import { exitFailure, startFailure, torrentFailure } from './failure.ts';
 import { type ProcessGroup, processGroup } from './group.ts';
 import { secretsOf } from './secrets.ts';
 import { createStderrRing, type StderrRing } from './stderr.ts';
+import { type Torrent, watchTorrent } from './torrent.ts';
 import {
   type LaunchOf,
   MAX_QUEUED,
@@ -22,6 +25,8 @@ type StdioLaunch = LaunchOf<'stdio'>;
 const NEWS_WAIT = 250;
 /** How often a stop looks whether the group is gone, in ms. */
 const POLL = 20;
+/** How much longer than the largest message something may be that is none, before the process is given up. */
+const MAX_SILENCE = 16;
 /** How long a stop waits for killed processes to vanish, in ms: one that hangs in the kernel must not hold us. */
 const KILL_WAIT = 500;
 
@@ -42,24 +47,42 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = createStop(child, group, exited);
   const ending = watchEnd(child);
+  let torrent: Torrent | undefined;
 
   return {
     pid: child.pid,
     stderr: ring.lines,
     start(receiver) {
+      let broken: McpxError | undefined;
+      torrent = watchTorrent(child.stdout, {
+        maxSilence: MAX_SILENCE * options.maxBytes,
+        exceeded() {
+          broken = torrentFailure(options.name, MAX_SILENCE * options.maxBytes);
+          child.stdout.destroy();
+        },
+      });
       channel.start({
-        message: receiver.message,
-        invalid: receiver.invalid,
+        message(message) {
+          torrent?.message(message);
+          receiver.message(message);
+        },
+        invalid(reason) {
+          torrent?.noise();
+          receiver.invalid(reason);
+        },
         failed: (id, error) => receiver.failed?.(id, error),
         closed: ending.soon,
       });
       void ending.over.then((error) => {
         const { exitCode: code, signalCode: signal } = child;
-        const failed = error && startFailure(options.name, launch, error);
+        const failed = error ? startFailure(options.name, launch, error) : broken;
         receiver.closed(failed ?? exitFailure(options.name, { code, signal, stderr: ring.lines() }));
       });
     },
-    send: channel.send,
+    send(message) {
+      channel.send(message);
+      if (isRequest(message)) torrent?.asked();
+    },
     close(bounds = STOP) {
       void channel.end();
       return stop(bounds);

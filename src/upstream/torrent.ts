@@ -1,0 +1,78 @@
+/** Keeps what one process pours out within bounds, so that it costs the others nothing: slows it down, or gives it up. */
+import type { Readable } from 'node:stream';
+import type { Message } from '../wire/message.ts';
+
+export interface Torrent {
+  /** We have asked something, so that one answer is welcome. */
+  asked(): void;
+  message(message: Message): void;
+  /** Something that is no message. */
+  noise(): void;
+}
+
+export interface TorrentOptions {
+  /** Bytes without a message after which it is given up. */
+  maxSilence: number;
+  /** Called once. */
+  exceeded(): void;
+}
+
+/** Notifications, requests, needless answers and lines of noise that are read per ms in the long run, and at once. */
+const RATE = 4;
+const BURST = 1000;
+/** ms that it is left unread at least, so that it is not resumed for every line. */
+const PAUSE = 20;
+
+/** Must be called when `input` is about to be read, not before. */
+export function watchTorrent(input: Readable, { maxSilence, exceeded }: TorrentOptions): Torrent {
+  let silence = 0;
+  let welcome = 0;
+  let budget = BURST;
+  let since = performance.now();
+  let resuming: NodeJS.Timeout | undefined;
+
+  const refill = () => {
+    const now = performance.now();
+    budget = Math.min(BURST, budget + (now - since) * RATE);
+    since = now;
+  };
+  const pause = () => {
+    input.pause();
+    resuming = setTimeout(resume, Math.max(PAUSE, -budget / RATE));
+    resuming.unref();
+  };
+  const resume = () => {
+    resuming = undefined;
+    refill();
+    // What had been read already was taken in full.
+    if (budget < 0) pause();
+    else if (!input.destroyed) input.resume();
+  };
+  const unasked = () => {
+    budget -= 1;
+    if (budget > 0 || resuming) return;
+    refill();
+    if (budget <= 0) pause();
+  };
+  input.on('data', (chunk: Buffer) => {
+    silence += chunk.length;
+    if (silence <= maxSilence) return;
+    silence = Number.NEGATIVE_INFINITY;
+    exceeded();
+  });
+
+  return {
+    asked() {
+      welcome += 1;
+    },
+    message(message) {
+      silence = 0;
+      if ('method' in message || welcome === 0) unasked();
+      else welcome -= 1;
+    },
+    noise() {
+      silence = 0;
+      unasked();
+    },
+  };
+}
