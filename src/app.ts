@@ -11,10 +11,14 @@ import { createStats, type Stats } from './observe/stats.ts';
 import { type Access, createAccess, narrowAccess } from './policy/access.ts';
 import { mayUseProfile, type Principal } from './policy/auth.ts';
 import { createArgumentChecker } from './router/arguments.ts';
+import { answerQuestion, belongsToCall } from './router/reverse.ts';
 import { createRouter, type Router } from './router/router.ts';
 import { createWishes, type Wishes } from './router/wishes.ts';
 import type { ConnectionState } from './upstream/connection.ts';
+import type { ChildRecords } from './upstream/owners.ts';
 import { createPool, type Pool } from './upstream/pool.ts';
+import type { StderrFiles } from './upstream/stderr-file.ts';
+import type { StopBounds } from './upstream/transport.ts';
 import { VERSION } from './version.ts';
 
 export interface App extends Gateway {
@@ -24,8 +28,8 @@ export interface App extends Gateway {
   router(profile?: string): Router;
   /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). */
   listed(profile?: string, wait?: number): Promise<void>;
-  /** Ends every upstream; nothing is left running when it resolves. */
-  stop(): Promise<void>;
+  /** Ends every upstream; nothing is left running when it resolves. Again with smaller bounds hurries it. */
+  stop(bounds?: StopBounds): Promise<void>;
   /** Kills every child at once, for the way out of a crash. */
   killNow(): void;
 }
@@ -44,6 +48,9 @@ export interface AppOptions {
   log: Log;
   /** Where catalogs outlive the process; none for the demo. */
   store?: CatalogStore;
+  /** Where children are written down while they run, and what they write to stderr. */
+  children?: ChildRecords;
+  stderr?: StderrFiles;
 }
 
 export function createApp(config: Config, options: AppOptions): App {
@@ -97,6 +104,7 @@ export function createApp(config: Config, options: AppOptions): App {
         close() {
           found.fronts.delete(front);
           front.close();
+          found.pool.release(downstream.key);
         },
       };
     },
@@ -113,9 +121,9 @@ export function createApp(config: Config, options: AppOptions): App {
         })),
       calls: callCounts(stats),
     }),
-    async stop() {
+    async stop(bounds) {
       for (const { catalog } of running.values()) catalog.close();
-      await Promise.all([...running.values()].map(({ pool }) => pool.close()));
+      await Promise.all([...running.values()].map(({ pool }) => pool.close(bounds)));
     },
     killNow() {
       for (const { pool } of running.values()) pool.killNow();
@@ -123,18 +131,24 @@ export function createApp(config: Config, options: AppOptions): App {
   };
 }
 
-function run(profile: Profile, { settings }: Config, { log, store }: AppOptions): Running {
+function run(profile: Profile, { settings }: Config, { log, store, children, stderr }: AppOptions): Running {
   const fronts = new Set<Front>();
   const pool = createPool({
     servers: profile.servers,
     settings,
     log,
     recall: (spec) => store?.read(spec)?.hello,
+    children,
+    stderr,
     events: {
-      notification: (server, method, params) => {
-        catalog.noticed(server, method);
-        for (const front of fronts) front.heard(server, method, params);
+      notification: (server, heard, { owner }) => {
+        catalog.noticed(server, heard.method);
+        if (belongsToCall(heard)) return;
+        for (const front of fronts) {
+          if (owner === undefined || front.key === owner) front.heard(server, heard.method, heard.params);
+        }
       },
+      request: answerQuestion,
       state: (server, state) => {
         if (state.kind !== 'ready') return;
         catalog.connected(server);

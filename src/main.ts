@@ -5,6 +5,7 @@ import { printError } from './cli/output.ts';
 import { EXIT_CODES } from './errors.ts';
 
 const stop = new AbortController();
+const hurry = new AbortController();
 const exitActions: (() => void)[] = [];
 let interrupted = false;
 
@@ -23,8 +24,10 @@ function guardStream(stream: NodeJS.WriteStream): void {
 
 function onSignal(signal: NodeJS.Signals): void {
   interrupted ||= signal === 'SIGINT';
-  // The second signal means now.
-  if (stop.signal.aborted) exit(interrupted ? 130 : EXIT_CODES.failed);
+  // Clients that closed stdin send SIGTERM two seconds later, and SIGKILL two seconds after that.
+  const impatient = stop.signal.aborted || (signal === 'SIGTERM' && process.stdin.readableEnded);
+  if (hurry.signal.aborted) exit(interrupted ? 130 : EXIT_CODES.failed);
+  if (impatient) hurry.abort();
   stop.abort();
 }
 
@@ -43,5 +46,6 @@ void runCli({
   words: process.argv.slice(2),
   stdinIsTerminal: isatty(0),
   stop: stop.signal,
+  hurry: hurry.signal,
   atExit: (action) => exitActions.push(action),
 }).then((code) => exit(interrupted ? 130 : code));

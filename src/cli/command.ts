@@ -10,6 +10,8 @@ export interface Option {
 export interface Lifecycle {
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   stop: AbortSignal;
+  /** Aborted by another signal after that, or by SIGTERM when stdin has ended: nobody has the time to wait any more. */
+  hurry?: AbortSignal;
   /** Registers what must happen, synchronously, however the process ends. */
   atExit(action: () => void): void;
 }

@@ -9,14 +9,14 @@ import type { Invocation } from './command.ts';
 import { aborted, openGateway } from './gateway.ts';
 import { note, paintAnswer, print, table } from './output.ts';
 import { selfCommand, selfTyped } from './self.ts';
-import { openApp } from './session.ts';
+import { bindToProcess, openApp } from './session.ts';
 
-export async function run({ flags, stop, atExit }: Invocation): Promise<number> {
+export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<number> {
   const { host, port } = readListen(flags);
   const config = demoConfig({ overrides: { host, port, logLevel: flags.value('log-level') } });
   const log = createLog(config.settings.log);
   const app = openApp(config, log);
-  atExit(() => app.killNow());
+  bindToProcess(app, lifecycle);
   try {
     const listener = await openGateway(app, config, log);
     await app.listed();

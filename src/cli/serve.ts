@@ -6,15 +6,15 @@ import { createLog } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
 import { note } from './output.ts';
-import { openApp, readConfig } from './session.ts';
+import { bindToProcess, openApp, readConfig } from './session.ts';
 
-export async function run({ args, flags, stop, atExit }: Invocation): Promise<number> {
+export async function run({ args, flags, stop, ...lifecycle }: Invocation): Promise<number> {
   const listen = readListen(flags);
   const { http, host, port } = listen;
   const config = readConfig(flags, { bootstrap: true, file: args[0] ?? listen.file, host, port, http });
   const log = createLog(config.settings.log);
   const app = openApp(config, log);
-  atExit(() => app.killNow());
+  bindToProcess(app, lifecycle);
   try {
     if (http) {
       const { aborted, openGateway } = await import('./gateway.ts');

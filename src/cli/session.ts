@@ -9,6 +9,9 @@ import type { Overrides } from '../config/overrides.ts';
 import { homeFolder } from '../config/store.ts';
 import { worldOf } from '../config/world.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import { createChildRecords } from '../upstream/owners.ts';
+import { createStderrFiles } from '../upstream/stderr-file.ts';
+import { STOP_FAST } from '../upstream/transport.ts';
 import type { Flags, Invocation } from './command.ts';
 import { note, paint } from './output.ts';
 import { selfCommand } from './self.ts';
@@ -52,21 +55,30 @@ type Catalogs = 'stored' | 'live';
 /** The App of a config, with its catalogs on disk; the demo leaves nothing behind. */
 export function openApp(config: Config, log: Log, catalogs: Catalogs = 'stored'): App {
   if (config.files.length === 0) return createApp(config, { log });
-  const stored = createCatalogStore({ folder: join(homeFolder(worldOf()), 'cache'), log });
+  const home = homeFolder(worldOf());
+  const stored = createCatalogStore({ folder: join(home, 'cache'), log });
   const store = catalogs === 'stored' ? stored : { ...stored, read: () => undefined };
-  return createApp(config, { log, store });
+  const children = createChildRecords({ folder: join(home, 'run'), log });
+  void children.reap();
+  return createApp(config, { log, store, children, stderr: createStderrFiles({ folder: join(home, 'logs'), log }) });
+}
+
+/** Ties the end of an App to the end of the process, when that cannot wait for a stop of its own accord. */
+export function bindToProcess(app: App, { atExit, hurry }: Pick<Invocation, 'atExit' | 'hurry'>): void {
+  atExit(() => app.killNow());
+  hurry?.addEventListener('abort', () => void app.stop(STOP_FAST), { once: true });
 }
 
 /** For reading commands: an App that is stopped afterwards. Upstream trouble is told by the command, so the log holds back. */
 export async function withApp<T>(
-  { flags, atExit }: Invocation,
+  invocation: Invocation,
   work: (app: App, config: Config) => Promise<T>,
   catalogs: Catalogs = 'stored',
 ): Promise<T> {
-  const config = readConfig(flags);
+  const config = readConfig(invocation.flags);
   const { log } = config.settings;
   const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), catalogs);
-  atExit(() => app.killNow());
+  bindToProcess(app, invocation);
   try {
     return await work(app, config);
   } finally {

@@ -59,6 +59,8 @@ export interface Face {
 }
 
 export interface Front {
+  /** The key of its downstream. */
+  readonly key: string;
   /** Answers a request; throws RpcError or McpxError for what must be a protocol error. */
   request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
   notification(notification: RpcNotification): void;
@@ -101,7 +103,12 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ['tools/call', callTool],
   ]);
 
+  /** Log messages have a level that the client may have bounded. */
+  const isWanted = (method: string, params: Params = {}) =>
+    method !== 'notifications/message' || wishes.hears(params.level, caller.key);
+
   return {
+    key: downstream.key,
     async request({ method, params = {} }, { signal, progress, notify, ask }) {
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
@@ -110,7 +117,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         caller,
         signal,
         ...(progress && { progress }),
-        ...(notify && { notify }),
+        ...(notify && { notify: (method, said) => isWanted(method, said) && notify(method, said) }),
         ...(ask && { ask }),
         ...(meta.meta && { meta: meta.meta }),
       });
@@ -127,7 +134,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         if (!wishes.wants(resource, caller.key)) return;
         const uri = exposeUri(resource, settings.naming.resources);
         downstream.notify(method, withServer(server, { ...params, uri }));
-      } else if (method === 'notifications/message' && wishes.hears(params.level, caller.key)) {
+      } else if (method === 'notifications/message' && isWanted(method, params)) {
         downstream.notify(method, withServer(server, params));
       }
     },

@@ -1,6 +1,6 @@
 /** Upstream → downstream: what a server asks while it works on a call goes to the client that made the call, and back. */
 import { RpcError } from '../errors.ts';
-import type { Caller } from '../upstream/pool.ts';
+import type { Caller, Heard } from '../upstream/pool.ts';
 import { isRecord, METHOD_NOT_FOUND, type Params, type RpcNotification, type RpcRequest } from '../wire/message.ts';
 import type { Incoming, RequestOptions } from '../wire/peer.ts';
 
@@ -57,6 +57,13 @@ export async function answerQuestion(server: string, request: RpcRequest, incomi
   if (about === 'ambiguous') throw unattributed(server, request.method, 'several');
   if (about?.asked === undefined) throw unattributed(server, request.method, 'none');
   return about.asked(request, incoming);
+}
+
+/** Passes a log message on to the client whose call it belongs to; false when it belongs to none, or is none. */
+export function belongsToCall({ method, params, about }: Heard): boolean {
+  if (method !== 'notifications/message' || about === undefined || about === 'ambiguous') return false;
+  about.heard?.({ jsonrpc: '2.0', method, ...(params && { params }) });
+  return about.heard !== undefined;
 }
 
 /** The answer to a question that no call, or more than one, can be the reason of. */

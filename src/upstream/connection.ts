@@ -4,7 +4,7 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
-import type { Incoming, RequestOptions } from '../wire/peer.ts';
+import type { About, Incoming, RequestOptions } from '../wire/peer.ts';
 import { createAsk, within } from './ask.ts';
 import { createBreaker } from './breaker.ts';
 import { createMemory, type Introduction, type Remembered } from './era.ts';
@@ -37,7 +37,8 @@ export type ConnectionState =
 
 export interface ConnectionEvents {
   state?: (state: ConnectionState) => void;
-  notification?: (method: string, params: Params | undefined) => void;
+  /** `about` tells which request it belongs to, as far as that can be told. */
+  notification?: (method: string, params: Params | undefined, about?: About) => void;
   /** Answers a request of the upstream other than `ping`; absent: -32601. */
   request?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
 }
@@ -136,7 +137,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     handlers: {
       request: (request, incoming) => answer(request, incoming, events),
-      notification: ({ method, params }) => events?.notification?.(method, params),
+      notification: ({ method, params }, about) => events?.notification?.(method, params, about),
       invalid: (reason) => {
         noise += 1;
         log.debug(`ignored: ${reason}`, { server: spec.name });

@@ -2,7 +2,7 @@
 import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Params, RpcRequest } from '../wire/message.ts';
-import type { Incoming } from '../wire/peer.ts';
+import type { About, Incoming } from '../wire/peer.ts';
 import { type Connection, type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
 import type { ChildRecords } from './owners.ts';
 import { perCall } from './percall.ts';
@@ -13,6 +13,13 @@ import type { StopBounds } from './transport.ts';
 
 export type { Caller } from './sharing.ts';
 
+/** A notification of an upstream, and the request it belongs to, as far as that can be told. */
+export interface Heard {
+  method: string;
+  params: Params | undefined;
+  about: About | undefined;
+}
+
 export interface PoolOptions {
   servers: ServerSpec[];
   settings: Pick<Settings, 'connect' | 'limits' | 'health'>;
@@ -20,7 +27,7 @@ export interface PoolOptions {
   events?: {
     /** Of connections that outlive a call. */
     state?: (server: string, state: ConnectionState, connection: Connection) => void;
-    notification?: (server: string, method: string, params: Params | undefined, connection: Connection) => void;
+    notification?: (server: string, notification: Heard, connection: Connection) => void;
     /** Answers a request of an upstream other than `ping`; absent: -32601. */
     request?: (server: string, request: RpcRequest, incoming: Incoming, connection: Connection) => Promise<unknown>;
   };
@@ -187,7 +194,9 @@ function eventsOf(
   const { notification, request } = events;
   return {
     state,
-    ...(notification && { notification: (method, params) => notification(server, method, params, self()) }),
+    ...(notification && {
+      notification: (method, params, about) => notification(server, { method, params, about }, self()),
+    }),
     ...(request && { request: (asked, incoming) => request(server, asked, incoming, self()) }),
   };
 }

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SILENT } from '../../src/observe/log.ts';
 import { createHeartbeat } from '../../src/router/heartbeat.ts';
-import { answerQuestion, towards, withServer } from '../../src/router/reverse.ts';
+import { answerQuestion, belongsToCall, towards, withServer } from '../../src/router/reverse.ts';
 import { createWishes, isLogLevel } from '../../src/router/wishes.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
 import type { Incoming } from '../../src/wire/peer.ts';
@@ -64,6 +64,18 @@ describe('questions', () => {
     towards('github', way).heard?.({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info' } });
     expect(heard).toEqual([['notifications/message', withServer('github', { level: 'info' })]]);
   });
+});
+
+test('a log message goes to its call only when it is known which', () => {
+  const heard: unknown[] = [];
+  const about = { heard: (one: unknown) => heard.push(one) };
+  const message = { method: 'notifications/message', params: { level: 'info' } };
+  expect(belongsToCall({ ...message, about })).toBe(true);
+  expect(belongsToCall({ ...message, about: 'ambiguous' })).toBe(false);
+  expect(belongsToCall({ ...message, about: undefined })).toBe(false);
+  expect(belongsToCall({ ...message, about: {} })).toBe(false);
+  expect(belongsToCall({ method: 'notifications/resources/updated', params: undefined, about })).toBe(false);
+  expect(heard).toEqual([{ jsonrpc: '2.0', ...message }]);
 });
 
 describe('the heartbeat', () => {

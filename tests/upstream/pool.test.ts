@@ -64,7 +64,7 @@ describe('a pool', () => {
     const upstreams = pool([named('a'), named('b')], {
       events: {
         state: (server, state) => heard.push([server, state.kind]),
-        notification: (server, method, params) => heard.push([server, method, params]),
+        notification: (server, { method, params }) => heard.push([server, method, params]),
         request: async (server, { method }) => ({ server, method }),
       },
     });

@@ -137,7 +137,7 @@ describe('a server per session', () => {
     const heard: unknown[] = [];
     const upstreams = pool(spec, {
       events: {
-        notification: (server, method, _, { owner }) => heard.push([server, method, owner]),
+        notification: (server, { method }, { owner }) => heard.push([server, method, owner]),
         request: async (_, { method }, __, { owner }) => ({ method, owner }),
       },
     });
