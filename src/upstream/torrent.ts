@@ -50,7 +50,12 @@ export function watchTorrent(input: Readable, { maxSilence, exceeded }: TorrentO
   };
   const unasked = () => {
     budget -= 1;
-    if (budget > 0 || resuming) return;
+    if (budget > 0) return;
+    if (resuming) {
+      // Whoever writes to it resumes it as well.
+      if (!input.isPaused()) input.pause();
+      return;
+    }
     refill();
     if (budget <= 0) pause();
   };

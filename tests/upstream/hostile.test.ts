@@ -43,7 +43,6 @@ describe('an upstream that pours', () => {
     const ms = performance.now() - started;
     // Four per ms in the long run, and what was read already.
     const taken = heard + upstream.diagnostics().noise;
-    expect(taken).toBeGreaterThan(500);
     expect(taken).toBeLessThan(ms * 4 + 10_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
   });
