@@ -32,6 +32,7 @@ export class Answer {
   readonly #texts: string[] = [];
   #owed: number;
   #given = 0;
+  #status = 200;
   #stream: EventStream | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -55,12 +56,13 @@ export class Answer {
     return this.#stream !== undefined;
   }
 
-  /** One of the answers that are owed. Throws, and owes it still, where it cannot be written as JSON. */
-  give(answer: RpcResponse): void {
+  /** One of the answers that are owed; the status is of use where it is the only one and JSON. Throws, and owes it still, where it cannot be written as JSON. */
+  give(answer: RpcResponse, status = 200): void {
     const text = JSON.stringify(answer);
     if (this.#stream !== undefined) this.#stream.push(text, { kept: true });
     else this.#texts.push(text);
     this.#given += 1;
+    this.#status = status;
     this.skip();
   }
 
@@ -78,7 +80,7 @@ export class Answer {
     const { response, batch, headers } = this.#options;
     const [first] = this.#texts;
     if (first === undefined) sendEmpty(response, 202, headers);
-    else sendText(response, 200, batch ? `[${this.#texts.join(',')}]` : first, headers);
+    else sendText(response, this.#status, batch ? `[${this.#texts.join(',')}]` : first, headers);
   }
 
   /** A client that left before it knew of a stream cannot come back for it. */

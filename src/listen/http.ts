@@ -9,11 +9,12 @@ import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
 import { createParking } from './events.ts';
 import type { Gateway } from './gateway.ts';
 import { refusal, refuseOpenBind, urlOf } from './guard.ts';
-import { type SseSession, serveMessages, serveSse } from './legacy-sse.ts';
-import { type McpDeps, type McpVisit, serveDelete, serveGet, servePost } from './mcp.ts';
+import { serveMessages, serveSse } from './legacy-sse.ts';
+import { serveDelete, serveGet, servePost } from './mcp.ts';
 import { sendJson, sendRpcError } from './reply.ts';
-import type { HttpSession } from './session.ts';
+import { createRounds } from './rounds.ts';
 import { createSessions } from './sessions.ts';
+import type { McpDeps, McpVisit } from './visit.ts';
 
 export interface HttpOptions {
   gateway: Gateway;
@@ -112,9 +113,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   });
   const { gateway, settings, log } = options;
   const parking = createParking();
-  const sessions = createSessions<HttpSession | SseSession>(settings, parking.sweep);
+  const sessions: McpDeps['sessions'] = createSessions(settings, parking.sweep);
+  const rounds = createRounds();
   const stopping = new AbortController();
-  const mcp = { gateway, maxBody: settings.maxBody, sessions, parking, log };
+  const mcp = { gateway, maxBody: settings.maxBody, sessions, parking, rounds, log };
   const served: Served = { ...options, mcp, stopping: stopping.signal };
   server.on('request', (request, response) => void visit(request, response, served));
   await bind(server, host, port).catch((error) => {
@@ -127,7 +129,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     url: urlOf(host, bound.port),
     close() {
       stopping.abort();
-      return stop(server, sessions);
+      return stop(server, sessions).finally(rounds.close);
     },
   };
 }

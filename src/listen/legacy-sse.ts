@@ -7,9 +7,9 @@ import { INVALID_REQUEST, isNotification, isResponse, type Message } from '../wi
 import { createPeer, type Peer, type Receiver } from '../wire/peer.ts';
 import { EventStream } from './events.ts';
 import type { Session } from './gateway.ts';
-import { type McpDeps, type McpVisit, openFront, receive } from './mcp.ts';
 import { sendEmpty, sendRpcError } from './reply.ts';
 import type { Member } from './sessions.ts';
+import { type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
 
 /** Characters that may wait before the client is asked nothing more, and before it may ask nothing more. */
 const MAX_QUESTIONS = 1024 * 1024;

@@ -1,39 +1,17 @@
 /** MCP over Streamable HTTP: POST with a session or without, the stream of GET, DELETE. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
-import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FrontKind } from '../config/config.ts';
+import type { ServerResponse } from 'node:http';
 import { toRpcError } from '../errors.ts';
-import type { Log } from '../observe/log.ts';
-import type { Principal } from '../policy/auth.ts';
 import { IncomingCall } from '../wire/incoming.ts';
 import { INVALID_REQUEST, isRecord, isRequest, type Params, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
-import { type Posted, readBody, readMessages } from './body.ts';
-import { EventStream, type Parking } from './events.ts';
-import type { Gateway, Session } from './gateway.ts';
-import type { SseSession } from './legacy-sse.ts';
+import type { Posted } from './body.ts';
+import { isModern, MODERN_VERSION } from './envelope.ts';
+import { EventStream } from './events.ts';
+import { serveModern } from './modern.ts';
 import { acceptsEvents, readAccept, readVersion, VERSIONS_TEXT } from './negotiate.ts';
 import { sendEmpty, sendRpcError } from './reply.ts';
 import { allowsBatch, HttpSession } from './session.ts';
-import type { Sessions } from './sessions.ts';
-
-/** A request for MCP, after the guards. */
-export interface McpVisit {
-  request: IncomingMessage;
-  response: ServerResponse;
-  profile: string;
-  front?: FrontKind;
-  principal?: Principal;
-}
-
-export interface McpDeps {
-  gateway: Pick<Gateway, 'open'>;
-  /** Bytes of a body. */
-  maxBody: number;
-  sessions: Sessions<HttpSession | SseSession>;
-  parking: Parking;
-  log: Log;
-}
+import { type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
 
 const SESSION_HEADER = 'mcp-session-id';
 
@@ -45,9 +23,14 @@ export async function servePost(visit: McpVisit, deps: McpDeps): Promise<void> {
   const posted = await receive(visit, deps.maxBody);
   if (posted === undefined) return;
 
+  const first = posted.messages[0];
+  if (!posted.batch && first !== undefined && isRequest(first) && isModern(first, request.headers))
+    return serveModern(first, accepts, visit, deps);
+  // A modern client cancels by hanging up; what else it notifies of is of no use.
+  if (request.headers['mcp-protocol-version'] === MODERN_VERSION && !posted.batch) return sendEmpty(response, 202);
+
   const session = sessionOf(visit, deps);
   if (session === 'unknown') return refuse(response, 404, UNKNOWN_SESSION);
-  const first = posted.messages[0];
   if (!posted.batch && first !== undefined && isRequest(first) && first.method === 'initialize') {
     if (session !== undefined) return refuse(response, 400, 'this session is initialized already', first.id);
     return initialize(first, accepts, visit, deps);
@@ -82,23 +65,6 @@ const WRONG_VERSION = `this protocol version is not spoken here; these are: ${VE
 
 function refuse(response: ServerResponse, status: number, message: string, id?: RpcRequest['id']): void {
   sendRpcError(response, status, { code: INVALID_REQUEST, message, ...(id !== undefined && { id }) });
-}
-
-/** The messages of the body; where there are none, the answer is on its way. */
-export async function receive(
-  { request, response }: Pick<McpVisit, 'request' | 'response'>,
-  maxBody: number,
-): Promise<Posted | undefined> {
-  const body = await readBody(request, maxBody);
-  if (body === undefined) {
-    const message = `the body is larger than ${maxBody} bytes`;
-    sendRpcError(response, 413, { code: INVALID_REQUEST, message }, { Connection: 'close' });
-    return undefined;
-  }
-  const posted = readMessages(body);
-  if ('messages' in posted) return posted;
-  sendRpcError(response, 400, posted);
-  return undefined;
 }
 
 /** The session that a request names; a session of another token or profile is no session. */
@@ -199,17 +165,4 @@ async function answerAlone(posted: Posted, accepts: Accepts, visit: McpVisit, de
   } finally {
     close();
   }
-}
-
-export function openFront(
-  { profile, front, principal }: McpVisit,
-  { gateway }: McpDeps,
-  notify: (method: string, params?: Params) => void,
-): Session {
-  return gateway.open({
-    profile,
-    downstream: { key: randomUUID(), notify },
-    ...(front && { front }),
-    ...(principal && { principal }),
-  });
 }

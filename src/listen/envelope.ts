@@ -1,0 +1,130 @@
+/** Who sends a request of the modern era, and whether its headers say the same as its body. https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
+import type { IncomingHttpHeaders } from 'node:http';
+import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
+import type { Session } from './gateway.ts';
+
+export const MODERN_VERSION = '2026-07-28';
+export const META = 'io.modelcontextprotocol/';
+
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+
+/** What every modern request says about its client. */
+export interface Envelope {
+  capabilities: Params;
+  clientInfo?: unknown;
+  /** Absent: the client wants no log messages. */
+  logLevel?: string;
+}
+
+export interface Refused {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+/** The parameter that the header `Mcp-Name` repeats, by method. */
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+]);
+
+/** Results that must say how long they hold. */
+const CACHEABLE: ReadonlySet<string> = new Set([
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]);
+
+/** Dates compare as text. */
+export function isModernVersion(version: unknown): boolean {
+  return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) && version >= MODERN_VERSION;
+}
+
+/** By the body, or by the header alone; `initialize` belongs to the legacy era whatever comes with it. */
+export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHeaders): boolean {
+  const claim = metaOf(params)[`${META}protocolVersion`];
+  if (claim !== undefined) return true;
+  return method !== 'initialize' && isModernVersion(headers['mcp-protocol-version']);
+}
+
+export function readEnvelope(request: RpcRequest, headers: IncomingHttpHeaders): Envelope | Refused {
+  const meta = metaOf(request.params);
+  const version = meta[`${META}protocolVersion`];
+  const capabilities = meta[`${META}clientCapabilities`];
+  if (typeof version !== 'string') return invalid(`"_meta" must have "${META}protocolVersion"`);
+  if (!isRecord(capabilities)) return invalid(`"_meta" must have "${META}clientCapabilities"`);
+  const wrong = mismatch(request, headers, version);
+  if (wrong !== undefined) return { code: HEADER_MISMATCH, message: `Header mismatch: ${wrong}` };
+  if (version !== MODERN_VERSION) return unsupported(version);
+  const logLevel = meta[`${META}logLevel`];
+  return {
+    capabilities,
+    clientInfo: meta[`${META}clientInfo`],
+    ...(typeof logLevel === 'string' && { logLevel }),
+  };
+}
+
+export function unsupported(requested: string): Refused {
+  const message = `Unsupported protocol version: ${requested}`;
+  return { code: UNSUPPORTED_VERSION, message, data: { supported: [MODERN_VERSION], requested } };
+}
+
+/** Fronts learn from `initialize` who their client is. */
+export async function introduce({ front }: Session, envelope: Envelope, signal: AbortSignal): Promise<Params> {
+  const { capabilities, clientInfo, logLevel } = envelope;
+  const hello = await front.request({ method: 'initialize', params: { capabilities, clientInfo } }, { signal });
+  if (logLevel !== undefined)
+    await front.request({ method: 'logging/setLevel', params: { level: logLevel } }, { signal }).catch(() => undefined);
+  return isRecord(hello) ? hello : {};
+}
+
+/** A result as this era writes it. */
+export function complete(method: string, result: Params, meta: Params): Params {
+  return {
+    resultType: 'complete',
+    ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }),
+    ...result,
+    _meta: { ...(isRecord(result._meta) ? result._meta : {}), ...meta },
+  };
+}
+
+/** The params without what was meant for this hop. */
+export function withoutEnvelope({ inputResponses: _, requestState: __, _meta, ...params }: Params): Params {
+  if (!isRecord(_meta)) return params;
+  const rest = Object.entries(_meta).filter(([key]) => !key.startsWith(META));
+  return rest.length === 0 ? params : { ...params, _meta: Object.fromEntries(rest) };
+}
+
+function mismatch({ method, params = {} }: RpcRequest, headers: IncomingHttpHeaders, version: string) {
+  const said = (header: string) => (headers[header] === undefined ? 'is missing' : `says "${headers[header]}"`);
+  if (headers['mcp-protocol-version'] !== version)
+    return `MCP-Protocol-Version ${said('mcp-protocol-version')}, the body "${version}"`;
+  if (headers['mcp-method'] !== method) return `Mcp-Method ${said('mcp-method')}, the body "${method}"`;
+  const name = params[NAMED.get(method) ?? ''];
+  if (typeof name !== 'string') return undefined;
+  const header = headers['mcp-name'];
+  if (typeof header !== 'string' || decodeValue(header) !== name)
+    return `Mcp-Name ${said('mcp-name')}, the body "${name}"`;
+  return undefined;
+}
+
+/** Plain, or base64 between marks where a header could not hold it; undefined for base64 that is none. */
+function decodeValue(header: string): string | undefined {
+  const encoded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
+  if (encoded === undefined) return header;
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded ? bytes.toString('utf8') : undefined;
+}
+
+function metaOf(params: Params | undefined): Params {
+  return isRecord(params?._meta) ? params._meta : {};
+}
+
+function invalid(message: string): Refused {
+  return { code: INVALID_PARAMS, message: `Invalid params: ${message}` };
+}

@@ -1,0 +1,154 @@
+/** Calls that wait for their client: a question becomes the result of one request, its answer comes with the next. */
+import { randomBytes } from 'node:crypto';
+import { McpxError } from '../errors.ts';
+import type { Principal } from '../policy/auth.ts';
+import { isRecord, type Params } from '../wire/message.ts';
+import type { RequestOptions } from '../wire/peer.ts';
+
+/** What a request is answered with: its result, or what is wanted first. */
+export type Outcome = { result: unknown } | { error: unknown } | { questions: Params; state: string };
+
+/** Who may go on with a call: whoever began it, with the same words. */
+export interface Origin {
+  principal: Principal | undefined;
+  profile: string;
+  /** The method and everything that decides what it does. */
+  words: string;
+}
+
+export interface Rounds {
+  begin(origin: Origin): Round;
+  /** The call of this state, with the answers to its questions; undefined for one that is unknown, used, or somebody else's. */
+  resume(state: string, origin: Origin, answers: unknown): Round | undefined;
+  close(): void;
+}
+
+export interface Round {
+  readonly signal: AbortSignal;
+  ask(method: string, params: Params, options?: RequestOptions): Promise<unknown>;
+  /** Where the client listens just now. */
+  hear: (method: string, params?: Params) => void;
+  progress: (params: Params) => void;
+  /** The work itself, begun once. */
+  run(work: () => Promise<unknown>): void;
+  /** Resolves when there is something to answer with. */
+  outcome(): Promise<Outcome>;
+  abort(reason: string): void;
+}
+
+interface Question {
+  key: string;
+  method: string;
+  params: Params;
+  resolve: (answer: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** ms that a call waits for the answers of its client, and how many wait at once. */
+const HOLD = 5 * 60_000;
+const MAX_HELD = 500;
+
+export function createRounds({ hold = HOLD, maxHeld = MAX_HELD } = {}): Rounds {
+  const held = new Map<string, { call: Call; origin: Origin; timer: NodeJS.Timeout }>();
+
+  const keep = (call: Call, origin: Origin): string => {
+    const state = randomBytes(24).toString('base64url');
+    const [oldest] = held;
+    if (held.size >= maxHeld && oldest !== undefined) drop(oldest[0], 'another call needed the room');
+    const timer = setTimeout(() => drop(state, 'the client did not answer in time'), hold).unref();
+    held.set(state, { call, origin, timer });
+    return state;
+  };
+  const take = (state: string) => {
+    const entry = held.get(state);
+    clearTimeout(entry?.timer);
+    held.delete(state);
+    return entry?.call;
+  };
+  const drop = (state: string, reason: string) => take(state)?.abort(reason);
+
+  return {
+    begin: (origin) => new Call((call) => keep(call, origin)),
+    resume(state, origin, answers) {
+      const entry = held.get(state);
+      if (entry === undefined || !same(entry.origin, origin)) return undefined;
+      take(state);
+      entry.call.answer(isRecord(answers) ? answers : {});
+      return entry.call;
+    },
+    close() {
+      for (const state of held.keys()) drop(state, 'mcpx is stopping');
+    },
+  };
+}
+
+function same(one: Origin, other: Origin): boolean {
+  return one.principal === other.principal && one.profile === other.profile && one.words === other.words;
+}
+
+class Call implements Round {
+  hear: Round['hear'] = () => undefined;
+  progress: Round['progress'] = () => undefined;
+  readonly #keep: (call: Call) => string;
+  readonly #controller = new AbortController();
+  readonly #questions = new Map<string, Question>();
+  #asked = 0;
+  #final: Outcome | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(keep: (call: Call) => string) {
+    this.#keep = keep;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  run(work: () => Promise<unknown>): void {
+    const settle = (outcome: Outcome) => {
+      this.#final = outcome;
+      this.#wake();
+    };
+    work().then(
+      (result) => settle({ result }),
+      (error) => settle({ error }),
+    );
+  }
+
+  ask(method: string, params: Params, { signal }: RequestOptions = {}): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const key = `q${++this.#asked}`;
+      this.#questions.set(key, { key, method, params, resolve, reject });
+      const forget = () => {
+        if (this.#questions.delete(key)) reject(new McpxError('cancelled', `"${method}" was cancelled`));
+      };
+      signal?.addEventListener('abort', forget, { once: true });
+      this.signal.addEventListener('abort', forget, { once: true });
+      // Questions of one moment go together.
+      setImmediate(() => this.#wake());
+    });
+  }
+
+  async outcome(): Promise<Outcome> {
+    while (this.#final === undefined && this.#questions.size === 0)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    if (this.#final !== undefined) return this.#final;
+    const questions = [...this.#questions.values()].map(({ key, method, params }) => [key, { method, params }]);
+    return { questions: Object.fromEntries(questions), state: this.#keep(this) };
+  }
+
+  /** What is left unanswered is asked again. */
+  answer(answers: Params): void {
+    for (const [key, { resolve }] of this.#questions) {
+      if (!Object.hasOwn(answers, key)) continue;
+      this.#questions.delete(key);
+      resolve(answers[key]);
+    }
+  }
+
+  abort(reason: string): void {
+    this.#controller.abort(reason);
+  }
+}

@@ -1,0 +1,123 @@
+/** `subscriptions/listen` of the modern era: a stream of the changes that a client asked to hear of. */
+import type { Principal } from '../policy/auth.ts';
+import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
+import { complete, type Envelope, introduce, META } from './envelope.ts';
+import { EventStream } from './events.ts';
+import { sendRpcError } from './reply.ts';
+import type { Member } from './sessions.ts';
+import { type McpDeps, type McpVisit, openFront } from './visit.ts';
+
+/** Lists that change, by the name of the wish. */
+const LISTS: ReadonlyMap<string, string> = new Map([
+  ['toolsListChanged', 'tools'],
+  ['promptsListChanged', 'prompts'],
+  ['resourcesListChanged', 'resources'],
+]);
+const MAX_RESOURCES = 1000;
+
+export class Subscription implements Member {
+  readonly kind = 'listen';
+  readonly calling = false;
+  readonly busy = true;
+  readonly id: string;
+  readonly profile: string;
+  readonly principal: Principal | undefined;
+  readonly stream = new EventStream();
+  readonly #finish: () => void;
+
+  constructor(options: Pick<Member, 'id' | 'profile' | 'principal'> & { finish: () => void }) {
+    this.id = options.id;
+    this.profile = options.profile;
+    this.principal = options.principal;
+    this.#finish = options.finish;
+  }
+
+  send(message: Params, { kept }: { kept: boolean }): void {
+    this.stream.push(JSON.stringify({ jsonrpc: '2.0', ...message }), { kept });
+  }
+
+  end(): void {
+    this.#finish();
+    this.stream.end();
+  }
+}
+
+export async function serveListen(
+  request: RpcRequest,
+  envelope: Envelope,
+  visit: McpVisit,
+  deps: McpDeps,
+): Promise<void> {
+  const { response, profile, principal } = visit;
+  const { sessions } = deps;
+  const { id } = request;
+  const wanted = request.params?.notifications;
+  if (!isRecord(wanted))
+    return sendRpcError(response, 400, { code: INVALID_PARAMS, message: '"notifications" must be an object', id });
+  const full = sessions.room(principal);
+  if (full !== undefined) {
+    const error = { code: -32000, message: full.message, id };
+    return sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
+  }
+  const stamp = { [`${META}subscriptionId`]: id };
+  let heard: ReadonlySet<string> = new Set();
+  let serverInfo: unknown;
+  const opened = openFront(visit, deps, (method, params) => {
+    if (heard.has(method))
+      subscription.send({ method, params: { ...params, _meta: metaWith(params, stamp) } }, { kept: false });
+  });
+  const subscription = new Subscription({
+    id: sessions.newId(),
+    profile,
+    principal,
+    finish() {
+      subscription.send(
+        { id, result: complete('', {}, { ...stamp, [`${META}serverInfo`]: serverInfo }) },
+        { kept: true },
+      );
+      opened.close();
+    },
+  });
+  sessions.add(subscription);
+  response.once('close', () => sessions.end(subscription, 'the client left'));
+  const { signal } = new AbortController();
+  const hello = await introduce(opened, envelope, signal);
+  serverInfo = hello.serverInfo;
+  const honoured = await honour(wanted, isRecord(hello.capabilities) ? hello.capabilities : {}, (uri) =>
+    opened.front.request({ method: 'resources/subscribe', params: { uri } }, { signal }),
+  );
+  subscription.stream.attach(response);
+  const params = { notifications: honoured, _meta: stamp };
+  subscription.send({ method: 'notifications/subscriptions/acknowledged', params }, { kept: true });
+  heard = new Set(methodsOf(honoured));
+  if (heard.size === 0) sessions.end(subscription, 'there is nothing to listen to');
+}
+
+/** The part of the wish that can be fulfilled. */
+async function honour(wanted: Params, capabilities: Params, subscribe: (uri: string) => Promise<unknown>) {
+  const can = (kind: string, what: string) => isRecord(capabilities[kind]) && capabilities[kind][what] === true;
+  const honoured: Params = {};
+  for (const [wish, kind] of LISTS) if (wanted[wish] === true && can(kind, 'listChanged')) honoured[wish] = true;
+  const { resourceSubscriptions } = wanted;
+  if (!Array.isArray(resourceSubscriptions) || !can('resources', 'subscribe')) return honoured;
+  const uris = resourceSubscriptions.filter((uri) => typeof uri === 'string').slice(0, MAX_RESOURCES);
+  const subscribed = await Promise.all(
+    uris.map((uri) =>
+      subscribe(uri).then(
+        () => [uri],
+        () => [],
+      ),
+    ),
+  );
+  const kept = subscribed.flat();
+  return kept.length === 0 ? honoured : { ...honoured, resourceSubscriptions: kept };
+}
+
+function* methodsOf(honoured: Params): Generator<string> {
+  for (const [wish, kind] of LISTS) if (honoured[wish] === true) yield `notifications/${kind}/list_changed`;
+  if (honoured.resourceSubscriptions !== undefined) yield 'notifications/resources/updated';
+}
+
+function metaWith(params: Params | undefined, stamp: Params): Params {
+  return { ...(isRecord(params?._meta) ? params._meta : {}), ...stamp };
+}

@@ -1,0 +1,297 @@
+/** MCP of 2026-07-28 over HTTP: requests that stand alone, questions in rounds, subscriptions. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { RpcError } from '../../src/errors.ts';
+import { createRounds } from '../../src/listen/rounds.ts';
+import { type Act, BOTH, closeAll, gate, note, rpc, send, stage, token } from './harness.ts';
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await closeAll();
+});
+
+const VERSION = '2026-07-28';
+const META = 'io.modelcontextprotocol/';
+const envelope = (more = {}) => ({
+  [`${META}protocolVersion`]: VERSION,
+  [`${META}clientCapabilities`]: { elicitation: {}, roots: {} },
+  [`${META}clientInfo`]: { name: 'modern', version: '1' },
+  ...more,
+});
+
+/** Sends a modern request; headers that are undefined are left out. */
+function ask(
+  url: string,
+  method: string,
+  params: any = {},
+  { id = 1, meta = {}, headers = {} }: { id?: unknown; meta?: any; headers?: Record<string, string | undefined> } = {},
+) {
+  const name = params.name ?? params.uri;
+  const own: Record<string, string | undefined> = {
+    ...BOTH,
+    'mcp-protocol-version': VERSION,
+    'mcp-method': method,
+    ...(name !== undefined && { 'mcp-name': name }),
+    ...headers,
+  };
+  const present = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  const body = rpc(method, { ...params, _meta: meta === null ? undefined : envelope(meta) }, id);
+  return send(url, { body, headers: present as Record<string, string> });
+}
+
+test('server/discover tells what there is, without a session', async () => {
+  const { url, open } = await stage();
+  const answer = await ask(url, 'server/discover');
+  expect([answer.status, answer.headers['mcp-session-id']]).toEqual([200, undefined]);
+  expect((await answer.json()).result).toEqual({
+    resultType: 'complete',
+    ttlMs: 0,
+    cacheScope: 'private',
+    supportedVersions: [VERSION],
+    capabilities: { tools: { listChanged: true } },
+    _meta: { [`${META}serverInfo`]: { name: 'scripted', version: '1' } },
+  });
+  expect(open.size).toBe(0);
+});
+
+test('a call gets its arguments without the envelope, and a result of this era', async () => {
+  const { url } = await stage({ echo: (args) => ({ content: [], args }) });
+  expect((await (await ask(url, 'tools/list')).json()).result).toMatchObject({ resultType: 'complete', ttlMs: 0 });
+  const { result } = await (await ask(url, 'tools/call', { name: 'echo', arguments: { a: 1 } })).json();
+  expect(result).toMatchObject({ resultType: 'complete', args: { a: 1 } });
+  expect(result.ttlMs).toBeUndefined();
+});
+
+describe('a request is refused', () => {
+  test.each<[string, number, number, Parameters<typeof ask>[3], string?, any?]>([
+    ['without its version header', 400, -32020, { headers: { 'mcp-protocol-version': undefined } }],
+    ['with another version header', 400, -32020, { headers: { 'mcp-protocol-version': '2025-11-25' } }],
+    ['without its method header', 400, -32020, { headers: { 'mcp-method': undefined } }],
+    ['with another method header', 400, -32020, { headers: { 'mcp-method': 'tools/list' } }],
+    ['without its name header', 400, -32020, { headers: { 'mcp-name': undefined } }],
+    ['with another name header', 400, -32020, { headers: { 'mcp-name': 'other' } }],
+    ['with a name header in broken base64', 400, -32020, { headers: { 'mcp-name': '=?base64?§?=' } }],
+    ['without an envelope', 400, -32602, { meta: null }],
+    ['without capabilities', 400, -32602, { meta: { [`${META}clientCapabilities`]: undefined } }],
+    [
+      'in a version of the future',
+      400,
+      -32022,
+      { meta: { [`${META}protocolVersion`]: '2099-01-01' }, headers: { 'mcp-protocol-version': '2099-01-01' } },
+    ],
+    ['for a method that is gone', 404, -32601, {}, 'ping'],
+    ['for a method that never was', 404, -32601, {}, 'nope'],
+    ['for a call that nobody holds', 400, -32602, {}, 'tools/call', { name: 'echo', requestState: 'forged' }],
+    ['for a stream of nothing', 400, -32602, {}, 'subscriptions/listen', {}],
+  ])('%s', async (_, status, code, how, method = 'tools/call', params = { name: 'echo' }) => {
+    const { url } = await stage({ echo: () => ({}) });
+    const answer = await ask(url, method, params, how);
+    expect([answer.status, (await answer.json()).error.code]).toEqual([status, code]);
+  });
+
+  test('with the versions that are spoken where its own is not', async () => {
+    const { url } = await stage();
+    const how = {
+      meta: { [`${META}protocolVersion`]: '2099-01-01' },
+      headers: { 'mcp-protocol-version': '2099-01-01' },
+    };
+    const { error } = await (await ask(url, 'server/discover', {}, how)).json();
+    expect(error.data).toEqual({ supported: [VERSION], requested: '2099-01-01' });
+  });
+
+  test('but not when its name needs base64 to fit in a header', async () => {
+    const { url } = await stage({ grüße: () => ({ ok: true }) });
+    const headers = { 'mcp-name': `=?base64?${Buffer.from('grüße').toString('base64')}?=` };
+    expect((await (await ask(url, 'tools/call', { name: 'grüße' }, { headers })).json()).result.ok).toBe(true);
+  });
+});
+
+test('errors of legacy servers are those of this era, and what the client lacks is 400', async () => {
+  const fail =
+    (code: number): Act =>
+    () => {
+      throw new RpcError(code, 'no', { uri: 'x' });
+    };
+  const { url } = await stage({ missing: fail(-32002), unable: fail(-32021), other: fail(-5) });
+  const seen = async (name: string) => {
+    const answer = await ask(url, 'tools/call', { name });
+    const { error } = await answer.json();
+    return [answer.status, error.code, error.data];
+  };
+  expect(await seen('missing')).toEqual([200, -32602, { uri: 'x' }]);
+  expect(await seen('unable')).toEqual([400, -32021, { uri: 'x' }]);
+  expect(await seen('other')).toEqual([200, -5, { uri: 'x' }]);
+});
+
+test('notifications are accepted, and of no consequence', async () => {
+  const { url } = await stage();
+  const headers = { 'mcp-protocol-version': VERSION };
+  expect((await send(url, { body: note('notifications/cancelled', { requestId: 1 }), headers })).status).toBe(202);
+});
+
+test('progress comes on the stream of the call, log messages only where a level was asked for', async () => {
+  const tell: Act = (_, { progress, notify }) => {
+    progress?.({ progress: 1 });
+    notify?.('notifications/message', { level: 'info', data: 'x' });
+    return {};
+  };
+  const { url } = await stage({ tell });
+  const methods = async (meta: any) => {
+    const stream = await ask(url, 'tools/call', { name: 'tell' }, { meta });
+    if (stream.headers['content-type'] !== 'text/event-stream') return [];
+    const seen = [];
+    for (let event = await stream.next(); event !== undefined; event = await stream.next())
+      seen.push(event.data.method);
+    return seen;
+  };
+  expect(await methods({})).toEqual([]);
+  expect(await methods({ progressToken: 1 })).toEqual(['notifications/progress', undefined]);
+  expect(await methods({ [`${META}logLevel`]: 'info' })).toEqual(['notifications/message', undefined]);
+});
+
+test('a client that hangs up cancels', async () => {
+  const aborted = gate();
+  const { url, open } = await stage({
+    wait: (_, { progress, signal }) => {
+      progress?.({ progress: 1 });
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          aborted.open();
+          reject(new Error('aborted'));
+        }),
+      );
+    },
+  });
+  const stream = await ask(url, 'tools/call', { name: 'wait' }, { meta: { progressToken: 1 } });
+  await stream.next();
+  stream.leave();
+  await aborted.promise;
+  await expect.poll(() => open.size).toBe(0);
+});
+
+describe('a question', () => {
+  const questions: Act = async ({ rounds = 1 }, { ask }) => {
+    const got = [];
+    for (let round = 1; round <= rounds; round++) got.push(await ask?.('elicitation/create', { message: `q${round}` }));
+    return { got };
+  };
+  const call = (url: string, params: any = {}, how: any = {}) =>
+    ask(url, 'tools/call', { name: 'ask', arguments: { rounds: 2 }, ...params }, how).then((answer) => answer.json());
+
+  test('is a result, and its answer comes with the same request', async () => {
+    const { url, open } = await stage({ ask: questions });
+    let { result } = await call(url);
+    for (const round of [1, 2]) {
+      expect(result).toMatchObject({
+        resultType: 'input_required',
+        requestState: expect.stringMatching(/^[\w-]{32}$/),
+      });
+      const [key, question] = Object.entries<any>(result.inputRequests)[0] ?? [];
+      expect(question).toEqual({ method: 'elicitation/create', params: { message: `q${round}` } });
+      const inputResponses = { [String(key)]: { action: 'accept', content: { round } } };
+      ({ result } = await call(url, { inputResponses, requestState: result.requestState }, { id: `round ${round}` }));
+    }
+    expect(result).toMatchObject({
+      resultType: 'complete',
+      got: [{ content: { round: 1 } }, { content: { round: 2 } }],
+    });
+    expect(open.size).toBe(0);
+  });
+
+  test('that is not answered is asked again, under a new state', async () => {
+    const { url } = await stage({ ask: questions });
+    const first = (await call(url)).result;
+    const again = (await call(url, { requestState: first.requestState, inputResponses: { other: {} } })).result;
+    expect(again.inputRequests).toEqual(first.inputRequests);
+    expect(again.requestState).not.toBe(first.requestState);
+    expect((await call(url, { requestState: first.requestState })).error.code).toBe(-32602);
+  });
+
+  test('is for who was asked, and for the same call', async () => {
+    const tokens = [token('a', 'ka'), token('b', 'kb')];
+    const { url } = await stage({ ask: questions, other: questions }, { tokens });
+    const mine = { headers: { authorization: 'Bearer ka' } };
+    const { requestState } = (await call(url, {}, mine)).result;
+    const forged = { requestState, inputResponses: { q1: { action: 'accept' } } };
+    expect((await call(url, forged, { headers: { authorization: 'Bearer kb' } })).error.code).toBe(-32602);
+    expect((await call(url, { ...forged, name: 'other' }, mine)).error.code).toBe(-32602);
+    expect((await call(url, { ...forged, arguments: { rounds: 3 } }, mine)).error.code).toBe(-32602);
+    expect((await call(`${url}/other`, forged, mine)).error.code).toBe(-32602);
+    expect((await call(url, forged, mine)).result.resultType).toBe('input_required');
+  });
+
+  test('waits a bounded time, and a bounded number of them wait', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const rounds = createRounds({ hold: 1000, maxHeld: 2 });
+    const origin = { principal: undefined, profile: 'p', words: 'w' };
+    const begin = async () => {
+      const round = rounds.begin(origin);
+      round.run(() => round.ask('roots/list', {}));
+      const outcome: any = await round.outcome();
+      return { round, state: outcome.state as string };
+    };
+    const [first, second, third] = [await begin(), await begin(), await begin()];
+    expect([first.round.signal.aborted, second.round.signal.aborted]).toEqual([true, false]);
+    expect(await first.round.outcome()).toMatchObject({ error: { code: 'cancelled' } });
+    vi.advanceTimersByTime(1001);
+    expect([second.round.signal.aborted, third.round.signal.aborted]).toEqual([true, true]);
+    expect(rounds.resume(third.state, origin, {})).toBeUndefined();
+    const last = await begin();
+    rounds.close();
+    expect(last.round.signal.aborted).toBe(true);
+  });
+});
+
+describe('a subscription', () => {
+  const listen = (url: string, notifications: any, id: unknown = 'sub') =>
+    ask(url, 'subscriptions/listen', { notifications }, { id });
+
+  test('is acknowledged, then tells of changes under its id until it ends', async () => {
+    const { url, open, listener } = await stage();
+    const stream = await listen(url, {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourceSubscriptions: ['x:y'],
+    });
+    const stamp = { [`${META}subscriptionId`]: 'sub' };
+    expect((await stream.next())?.data).toEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: { toolsListChanged: true }, _meta: stamp },
+    });
+    for (const { downstream } of open) {
+      downstream.notify('notifications/prompts/list_changed');
+      downstream.notify('notifications/tools/list_changed');
+    }
+    expect((await stream.next())?.data).toEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/tools/list_changed',
+      params: { _meta: stamp },
+    });
+    const closed = listener.close();
+    expect((await stream.next())?.data).toMatchObject({ id: 'sub', result: { resultType: 'complete', _meta: stamp } });
+    expect(await stream.next()).toBeUndefined();
+    await closed;
+    expect(open.size).toBe(0);
+  });
+
+  test('to nothing ends at once', async () => {
+    const { url, open } = await stage();
+    const stream = await listen(url, { resourcesListChanged: true });
+    expect((await stream.next())?.data.params.notifications).toEqual({});
+    expect((await stream.next())?.data.id).toBe('sub');
+    expect(open.size).toBe(0);
+  });
+
+  test('ends with its client, and counts as a session', async () => {
+    const { url, open } = await stage({}, { http: { maxSessions: 1 } });
+    const stream = await listen(url, { toolsListChanged: true });
+    await stream.next();
+    const refused = await listen(url, { toolsListChanged: true });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, expect.any(String)]);
+    stream.leave();
+    await expect.poll(() => open.size).toBe(0);
+    const again = await listen(url, { toolsListChanged: true });
+    expect(again.status).toBe(200);
+    again.leave();
+  });
+});
