@@ -28,8 +28,8 @@ const MB = 1e6;
  * Seen from outside there is also garbage that nobody has needed to collect yet, some MB; a leak shows inside.
  */
 const BARS = {
-  'resident MB': { first: 120, growth: 25 },
-  'proportional MB': { first: 120, growth: 25 },
+  'resident MB': { first: 120, growth: 40 },
+  'proportional MB': { first: 120, growth: 40 },
   'open files': { growth: 0 },
   threads: { growth: 0 },
   'heap MB': { growth: 1 },

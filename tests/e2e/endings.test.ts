@@ -1,4 +1,6 @@
 /** However mcpx ends, nothing of its process tree is left, within the times that are promised. Read from /proc. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { allGone, leftOf, type Process, treeOf, until } from './processes.ts';
@@ -136,6 +138,24 @@ describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux'
       await ending(session, tree, 8000 - SLACK);
       await call;
     });
+
+    test.each([
+      ['a second signal', ({ child }: Session) => void child.kill('SIGTERM')],
+      ['SIGTERM after the end of its input', ({ child }: Session) => void child.stdin?.end()],
+    ])('%s does not wait for it: 1 s, in which a server may save its work', async (_, first) => {
+      const place = emptyPlace();
+      const log = join(place.cwd, 'log');
+      const saving = { command: node, args: [fixture('stdio.mjs'), `log=${log}`, 'slow-end=100'] };
+      const { session, tree } = await running(place, ['stubborn'], { more: { saving } });
+      const call = session.exec('stubborn', 'never').catch(() => undefined);
+      await delay(100);
+      first(session);
+      await delay(500);
+      session.child.kill('SIGTERM');
+      await ending(session, tree, 1000 + 500);
+      await call;
+      expect(readFileSync(log, 'utf8')).toContain('{"ended":true}');
+    });
   });
 
   test('after a crash', async () => {
@@ -149,9 +169,9 @@ describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux'
     expect((await session.finished).stderr).toContain('boom');
   });
 
-  test('after SIGKILL: who holds a pipe ends by itself', async () => {
+  test('after SIGKILL: who holds a pipe ends by itself, and the next start ends the rest', async () => {
     const place = emptyPlace();
-    const { session, tree } = await running(place, ['plain', 'real', 'wrapped', 'helper', 'stubborn']);
+    const { session, tree } = await running(place, ['plain', 'real', 'wrapped', 'stubborn']);
     session.child.kill('SIGKILL');
     await session.finished;
     const commands = () => leftOf(tree).map(({ command }) => command);
@@ -162,5 +182,11 @@ describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux'
       () => commands().join('; '),
     );
     expect(commands().length).toBeGreaterThan(0);
+
+    const next = await openSession(place, { mcpServers: { plain: KINDS.plain } });
+    await allGone(tree, 3500 + SLACK);
+    expect((await next.exec('plain', 'echo', { still: 'here' })).text).toContain('here');
+    next.child.stdin?.end();
+    expect((await next.finished).code).toBe(0);
   });
 });
