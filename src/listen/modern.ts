@@ -4,6 +4,7 @@ import { toRpcError } from '../errors.ts';
 import { IncomingCall } from '../wire/incoming.ts';
 import {
   INVALID_PARAMS,
+  isId,
   isRecord,
   METHOD_NOT_FOUND,
   type Params,
@@ -88,7 +89,8 @@ async function work(
       { method, params: withoutEnvelope(params) },
       {
         signal: round.signal,
-        progress: (progress) => round.progress(progress),
+        // Without a token nobody upstream need be asked for progress.
+        ...(hasToken(params) && { progress: (progress: Params) => round.progress(progress) }),
         notify: (name, said) => round.hear(name, said),
         ask: (name, asked, options) => round.ask(name, asked, options),
       },
@@ -97,6 +99,10 @@ async function work(
   } finally {
     opened.close();
   }
+}
+
+function hasToken({ _meta }: Params): boolean {
+  return isRecord(_meta) && isId(_meta.progressToken);
 }
 
 function discovery({ capabilities, instructions }: Params): Params {

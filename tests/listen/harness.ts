@@ -57,10 +57,11 @@ export async function stage(
           if (method === 'initialize')
             return {
               protocolVersion: params.protocolVersion ?? '2025-11-25',
-              capabilities: { tools: { listChanged: true } },
+              capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
               serverInfo: { name: 'scripted', version: '1' },
             };
           if (method === 'ping') return {};
+          if (method === 'resources/subscribe' && params.uri.startsWith('file:')) return {};
           if (method === 'tools/list')
             return { tools: Object.keys(acts).map((name) => ({ name, inputSchema: { type: 'object' } })) };
           const act = method === 'tools/call' && Object.hasOwn(acts, params.name) ? acts[params.name] : undefined;

@@ -47,7 +47,7 @@ test('server/discover tells what there is, without a session', async () => {
     ttlMs: 0,
     cacheScope: 'private',
     supportedVersions: [VERSION],
-    capabilities: { tools: { listChanged: true } },
+    capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
     _meta: { [`${META}serverInfo`]: { name: 'scripted', version: '1' } },
   });
   expect(open.size).toBe(0);
@@ -272,6 +272,21 @@ describe('a subscription', () => {
     expect(await stream.next()).toBeUndefined();
     await closed;
     expect(open.size).toBe(0);
+  });
+
+  test('to resources is for those that can be subscribed to', async () => {
+    const { url, open } = await stage();
+    const stream = await listen(url, { resourceSubscriptions: ['file:///a', 'nope:b', 5] });
+    expect((await stream.next())?.data.params.notifications).toEqual({ resourceSubscriptions: ['file:///a'] });
+    for (const { downstream } of open) {
+      downstream.notify('notifications/tools/list_changed');
+      downstream.notify('notifications/resources/updated', { uri: 'file:///a', _meta: { by: 'x' } });
+    }
+    expect((await stream.next())?.data.params).toEqual({
+      uri: 'file:///a',
+      _meta: { by: 'x', [`${META}subscriptionId`]: 'sub' },
+    });
+    stream.leave();
   });
 
   test('to nothing ends at once', async () => {

@@ -119,12 +119,14 @@ test('it ends when told to stop', async () => {
   expect(lines).toHaveLength(1);
 });
 
-test('a catalog change is told to the client', async () => {
-  const { input, lines, changed, done } = start();
+test('a catalog change is told to a client that knows the list', async () => {
+  const { input, lines, changed, send, done } = start();
+  send({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  await expect.poll(() => lines.length).toBe(1);
   changed();
+  await expect.poll(() => lines.at(-1)).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   input.end();
   await done;
-  expect(lines).toEqual([{ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }]);
 });
 
 test('a client that speaks Content-Length is answered in kind', async () => {
