@@ -166,11 +166,12 @@ export class Catalog {
     try {
       const hello = await connection.connect();
       const offer = await listOffer(connection, hello, log);
+      const first = slot.listing.kind !== 'listed';
       const kinds = this.#learn(slot, hello, offer);
       slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
       // The time matters to the next start where the lists have a life.
-      if (kinds.length > 0 || offer.freshFor !== undefined)
-        this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
+      const news = first || kinds.length > 0 || offer.freshFor !== undefined;
+      if (news) this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
       if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
@@ -183,7 +184,7 @@ export class Catalog {
 const LIST_KINDS: ListKind[] = ['tools', 'resources', 'prompts'];
 
 /** Instructions are shown with the tools. */
-function fingerprintsOf({ instructions }: Hello, offer: Offer): Record<ListKind, string> {
+function fingerprintsOf({ instructions }: Pick<Hello, 'instructions'>, offer: Offer): Record<ListKind, string> {
   return {
     tools: JSON.stringify([instructions, offer.tools]),
     resources: JSON.stringify([offer.resources, offer.templates]),
@@ -199,7 +200,7 @@ function emptySlot(spec: ServerSpec): Slot {
     hello: undefined,
     offer: EMPTY_OFFER,
     tools: new Map(),
-    fingerprints: { tools: '', resources: '', prompts: '' },
+    fingerprints: fingerprintsOf({}, EMPTY_OFFER),
     inFlight: undefined,
     refreshTimer: undefined,
   };

@@ -18,6 +18,7 @@ import {
 } from '../wire/message.ts';
 import type { RequestOptions } from '../wire/peer.ts';
 import { createAggregate } from './aggregate.ts';
+import { createChanges } from './changes.ts';
 import { createCompact } from './compact.ts';
 import { createNatives } from './natives.ts';
 import { introduce } from './welcome.ts';
@@ -83,6 +84,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const { wishes, settings } = deps;
   const face = FACES[kind](deps);
   const caller: Caller = { key: downstream.key, capabilities: {} };
+  const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
 
   async function callTool(params: Params, way: Way): Promise<ToolResult> {
     if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
@@ -110,6 +112,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   return {
     key: downstream.key,
     async request({ method, params = {} }, { signal, progress, notify, ask }) {
+      changes.listed(method);
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
       const meta = passableMeta(params);
@@ -125,9 +128,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     notification() {
       // `initialized` needs no action; cancellation and progress were handled by the listener.
     },
-    changed(kinds) {
-      for (const list of kinds) downstream.notify(`notifications/${list}/list_changed`);
-    },
+    changed: changes.add,
     heard(server, method, params = {}) {
       if (method === 'notifications/resources/updated') {
         const resource = { server, uri: String(params.uri) };
@@ -138,7 +139,10 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         downstream.notify(method, withServer(server, params));
       }
     },
-    close: () => wishes.leave(caller.key),
+    close() {
+      changes.close();
+      wishes.leave(caller.key);
+    },
   };
 }
 

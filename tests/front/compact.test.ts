@@ -68,10 +68,19 @@ describe('the session', () => {
     await expect(request('tools/call', { name: 'read_file' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('a change of the catalog is told', () => {
-    const { front, told } = open({});
-    front.changed(['tools', 'prompts']);
-    expect(told).toEqual(['notifications/tools/list_changed', 'notifications/prompts/list_changed']);
+  test('changes of lists that the client knows are told, together', async () => {
+    const { front, told, request } = open({});
+    front.changed(['tools']);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(told).toEqual([]);
+    await request('tools/list');
+    await request('prompts/list');
+    for (let i = 0; i < 5; i++) front.changed(['tools', 'prompts', 'resources']);
+    await expect.poll(() => told).toEqual(['notifications/tools/list_changed', 'notifications/prompts/list_changed']);
+    front.changed(['tools']);
+    front.close();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(told).toHaveLength(2);
   });
 
   test('the client is known upstream by its capabilities', async () => {
