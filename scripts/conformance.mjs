@@ -2,6 +2,7 @@
  * npm run conformance: the official conformance suite against the executable in front of one server, which must look as if
  * the server itself were asked. Prints every scenario with its checks; exits with 1 when one failed or left a warning.
  *   --scenario <name>   this one only
+ *   --modern            what the 2026-07-28 protocol demands, in front of a server that speaks nothing else
  *   --direct            the fixture server without mcpx in between: tells whose fault a failure is. Its transport, the SDK's,
  *                       leaves two warnings: it opens a stream without an event id for a request that names an old revision
  */
@@ -16,28 +17,43 @@ import { makeReady } from './ready.mjs';
 import { step } from './say.mjs';
 import { emptyHome } from './talk.mjs';
 
-/** The stable suite and the next one; of the latter what the revision with sessions demands. Words are its options. */
+const CLIENT = at('scripts', 'conformance-client.mjs');
+const fixture = (name) => at('tests', 'fixtures', 'servers', name);
+const NEXT = at('node_modules', 'mcp-conformance-next');
+
+/** The stable suite, and the next one with what a revision demands. `all` and `one` are options for everything and for one scenario. */
 const SUITES = [
-  { folder: at('node_modules', '@modelcontextprotocol', 'conformance'), all: ['--suite', 'all'], one: [] },
   {
-    folder: at('node_modules', 'mcp-conformance-next'),
+    folder: at('node_modules', '@modelcontextprotocol', 'conformance'),
+    all: ['--suite', 'all'],
+    one: [],
+    server: fixture('conformance.mjs'),
+  },
+  {
+    folder: NEXT,
     all: ['--requirements', '2025-11-25'],
     one: ['--spec-version', '2025-11-25'],
+    server: fixture('conformance.mjs'),
+  },
+  {
+    folder: NEXT,
+    all: ['--requirements', '2026-07-28'],
+    one: ['--spec-version', '2026-07-28'],
+    server: fixture('conformance-modern.mjs'),
+    modern: true,
   },
 ];
-const CLIENT = at('scripts', 'conformance-client.mjs');
-const FIXTURE = at('tests', 'fixtures', 'servers', 'conformance.mjs');
 /** ms for a program to say where it listens, and to end. */
 const PATIENCE = 20_000;
 /** ms for the whole suite, which takes a few seconds. */
 const SUITE_PATIENCE = 5 * 60_000;
 
 /** mcpx as nothing but a wire: one server, its names and URIs as they are. */
-const CONFIG = {
-  mcpServers: { fixture: { command: process.execPath, args: [FIXTURE] } },
+const wire = ({ server }) => ({
+  mcpServers: { fixture: { command: process.execPath, args: [server] } },
   naming: { style: 'plain', resources: 'keep' },
   front: { kind: 'aggregate' },
-};
+});
 
 /** Starts a program that says on stderr where it listens: `{url, stop}`. */
 async function listening([command, ...args], options) {
@@ -117,8 +133,14 @@ function readResults(folder, prefix) {
     });
 }
 
+/** The scenarios that a suite runs without counting them: extensions, and what came after the revision. */
+export function unscored(printed) {
+  const listed = /^Not scored for .*\n((?: {2}.*\n?)*)/m.exec(printed)?.[1] ?? '';
+  return new Set([...listed.matchAll(/^ {2}\S (\S+) \(/gm)].map(([, name]) => name));
+}
+
 /** One row per scenario; `INFO` is no verdict, and what only warns is not what the specification says either. */
-export function rowsOf(results) {
+export function rowsOf(results, free = new Set()) {
   return results.map(({ scenario, checks }) => {
     const count = (status) => checks.filter((check) => check.status === status).length;
     const complaints = checks
@@ -127,8 +149,22 @@ export function rowsOf(results) {
         ({ id, status, errorMessage = 'no reason given' }) =>
           `${status.toLowerCase()} ${id ?? scenario}: ${errorMessage}`,
       );
-    return { scenario, passed: count('SUCCESS'), failed: count('FAILURE'), warned: count('WARNING'), complaints };
+    return {
+      scenario,
+      passed: count('SUCCESS'),
+      failed: count('FAILURE'),
+      warned: count('WARNING'),
+      complaints,
+      scored: !free.has(scenario),
+    };
   });
+}
+
+const isWrong = ({ complaints, scored }) => scored && complaints.length > 0;
+
+function verdict(row) {
+  if (row.complaints.length === 0) return 'ok  ';
+  return isWrong(row) ? 'FAIL' : 'free';
 }
 
 /** The rows as text under a title with their sum, each complaint under its scenario. */
@@ -137,7 +173,7 @@ export function report(title, rows) {
   const width = Math.max(...rows.map(({ scenario }) => scenario.length));
   const counts = ({ passed, failed, warned }) => `${passed} passed, ${failed} failed, ${warned} warned`;
   const lines = rows.flatMap((row) => [
-    `${row.complaints.length === 0 ? 'ok  ' : 'FAIL'}  ${row.scenario.padEnd(width)}  ${counts(row)}`,
+    `${verdict(row)}  ${row.scenario.padEnd(width)}  ${counts(row)}`,
     ...row.complaints.map((complaint) => `        ${complaint}`),
   ]);
   const total = { passed: sum('passed'), failed: sum('failed'), warned: sum('warned') };
@@ -149,7 +185,7 @@ async function collect(prefix, work) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-conformance-'));
   try {
     const printed = await work(folder);
-    const rows = rowsOf(readResults(folder, prefix));
+    const rows = rowsOf(readResults(folder, prefix), unscored(printed));
     if (rows.length === 0) throw new BuildError(`the suite did not run: ${printed}`);
     return rows;
   } finally {
@@ -160,7 +196,7 @@ async function collect(prefix, work) {
 /** The scenarios for servers, against a program that is started for them. */
 async function serverRows(which, command, scenario) {
   const words = scenario === undefined ? which.all : ['--scenario', scenario, ...which.one];
-  const home = emptyHome(CONFIG);
+  const home = emptyHome(wire(which));
   try {
     const { url, stop } = await listening(command, { cwd: home.folder, env: home.env });
     const run = (folder) => suite(which, ['server', '--url', url, ...words, '--output-dir', folder]);
@@ -184,7 +220,7 @@ async function clientRows(which, mcpx, names) {
 
 /** Runs the parts of a suite that were asked for, and reports on each. Resolves with all rows. */
 async function run(which, mcpx, { scenario, direct }) {
-  const { version } = readJson(join(which.folder, 'package.json'));
+  const version = `${readJson(join(which.folder, 'package.json')).version} ${which.all.at(-1)}`;
   const chosen = async (side) => {
     const names = await scenarios(which, side);
     return scenario === undefined ? names : names.filter((name) => name === scenario);
@@ -197,7 +233,7 @@ async function run(which, mcpx, { scenario, direct }) {
       rows.push(...found);
       return `${version}, ${title}`;
     });
-  const server = direct ? [process.execPath, FIXTURE, '--http'] : [...mcpx, 'serve', '--http', '127.0.0.1:0'];
+  const server = direct ? [process.execPath, which.server, '--http'] : [...mcpx, 'serve', '--http', '127.0.0.1:0'];
   if ((await chosen('server')).length > 0) await part('as a server', () => serverRows(which, server, scenario));
   const names = direct ? [] : await chosen('client');
   if (names.length > 0) await part('as a client', () => clientRows(which, mcpx, names));
@@ -205,13 +241,17 @@ async function run(which, mcpx, { scenario, direct }) {
 }
 
 async function main(args) {
-  const { values } = parseArgs({ args, options: { scenario: { type: 'string' }, direct: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    args,
+    options: { scenario: { type: 'string' }, direct: { type: 'boolean' }, modern: { type: 'boolean', default: false } },
+  });
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   const mcpx = await makeReady();
   const rows = [];
-  for (const which of SUITES) rows.push(...(await run(which, mcpx, values)));
+  for (const which of SUITES.filter(({ modern = false }) => modern === values.modern))
+    rows.push(...(await run(which, mcpx, values)));
   if (rows.length === 0) throw new BuildError(`no suite has a scenario "${values.scenario}"`);
-  return rows.some(({ complaints }) => complaints.length > 0) ? 1 : 0;
+  return rows.some(isWrong) ? 1 : 0;
 }
 
 if (isMain(import.meta.url)) await runMain(main);

@@ -136,9 +136,12 @@ declare module '*/scripts/conformance.mjs' {
     failed: number;
     warned: number;
     complaints: string[];
+    scored: boolean;
   }
   export function rowsOf(
     results: { scenario: string; checks: { id?: string; status: string; errorMessage?: string }[] }[],
+    free?: Set<string>,
   ): Row[];
+  export function unscored(printed: string): Set<string>;
   export function report(title: string, rows: Row[]): string;
 }
