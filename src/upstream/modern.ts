@@ -31,9 +31,11 @@ const MAX_PAGES = 100;
 export type Envelope = Record<string, unknown>;
 
 export function envelopeOf({ capabilities, clientInfo }: Introduction): Envelope {
+  // A server that knows that nobody can be asked does without, where it can.
+  const { roots: _roots, sampling: _sampling, elicitation: _elicitation, ...offered } = capabilities;
   return {
     [VERSION_META]: MODERN_VERSION,
-    [`${PREFIX}clientCapabilities`]: capabilities,
+    [`${PREFIX}clientCapabilities`]: offered,
     [`${PREFIX}clientInfo`]: clientInfo ?? { name: 'mcpx', version: VERSION },
   };
 }

@@ -108,18 +108,10 @@ describe('the official server of the second major', () => {
     expect(await call(upstream, 'where', { region: 'bern' })).toBe('in bern');
   });
 
-  test('that wants to ask something is told that it cannot', async () => {
-    const upstream = connection(await overStdio('modern-only'));
-    await expect(upstream.request('tools/call', { name: 'ask' })).rejects.toMatchObject({ code: -32021 });
-  });
-
-  test('that asks all the same is answered with a clear error', async () => {
-    const introduction = { capabilities: { elicitation: { form: {} } } };
+  test('that wants to ask something is told that nobody can be asked', async () => {
+    const introduction = { capabilities: { elicitation: { form: {} }, sampling: {}, roots: {}, other: {} } };
     const upstream = connection(await overStdio('modern-only'), { introduction });
-    expect(await failure(call(upstream, 'ask'))).toMatchObject({
-      code: 'failed',
-      message: 'server "x" asks for input in the middle of a call (name), which mcpx cannot pass on',
-    });
+    await expect(upstream.request('tools/call', { name: 'ask' })).rejects.toMatchObject({ code: -32021 });
   });
 });
 
@@ -353,14 +345,18 @@ function channel() {
   };
   const eras = createEraChannel(inner, 'server "x"');
   const failed: Id[] = [];
+  const errors: Error[] = [];
   eras.start({
     message: (message, origin) => got.push([message, origin]),
     invalid: () => undefined,
-    failed: (id) => failed.push(id),
+    failed(id, error) {
+      failed.push(id);
+      errors.push(error);
+    },
     closed: () => undefined,
   });
   cleanup(() => eras.close());
-  return { eras, sent, got, failed, far: far as unknown as Required<Receiver> };
+  return { eras, sent, got, failed, errors, far: far as unknown as Required<Receiver> };
 }
 const ids = (sent: Message[]) => sent.map((message) => 'id' in message && message.id);
 
@@ -390,6 +386,19 @@ describe('the subscription to changes', () => {
     far.closed();
     expect([ids(sent), failed]).toEqual([['mcpx-listen-1'], [7]]);
   });
+});
+
+test('a call in which a server asks all the same ends with a clear error', () => {
+  const { eras, got, errors, far } = channel();
+  eras.speak({ who: 'we' });
+  for (const inputRequests of [{ name: {}, age: {} }, undefined]) {
+    far.message({ jsonrpc: '2.0', id: 5, result: { resultType: 'input_required', inputRequests } });
+  }
+  expect(errors.map(({ message }) => message)).toEqual([
+    'server "x" asks for input in the middle of a call (name, age), which mcpx cannot pass on',
+    'server "x" asks for input in the middle of a call, which mcpx cannot pass on',
+  ]);
+  expect(got).toEqual([]);
 });
 
 describe('a call whose headers are refused', () => {
