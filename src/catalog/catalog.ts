@@ -57,7 +57,9 @@ export class Catalog {
     this.#options = options;
     this.#store = options.store ?? NO_STORE;
     const enabled = options.servers.filter((spec) => !spec.disabled);
-    this.#slots = new Map(enabled.map((spec) => [spec.name, emptySlot(spec)]));
+    const modules = enabled.filter(({ type }) => type === 'module');
+    const others = enabled.filter(({ type }) => type !== 'module');
+    this.#slots = new Map([...modules, ...others].map((spec) => [spec.name, emptySlot(spec)]));
   }
 
   /** Grows with every change of what is known, so that what was derived from it can be kept. */
@@ -65,7 +67,7 @@ export class Catalog {
     return this.#revision;
   }
 
-  /** The enabled servers, in config order. */
+  /** The enabled servers in the order of look-up: local modules, then the config's order. */
   servers(): ServerEntry[] {
     return [...this.#slots.values()];
   }

@@ -48,7 +48,7 @@ export interface Forward extends Way {
 
 /** The view that a downstream has of a profile. */
 export interface Router {
-  /** Servers in config order, each with what may be seen of it. */
+  /** Servers in the order of look-up, each with what may be seen of it. */
   servers(): ServerView[];
   /** Grows whenever what `servers` answers may have changed. */
   revision(): number;

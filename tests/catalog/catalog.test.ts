@@ -199,6 +199,12 @@ describe('changes', () => {
   });
 });
 
+test('local modules come before servers', () => {
+  const module = { type: 'module', module: './x.mjs' } as never;
+  const world = createWorld({ a: {}, m: { spec: module }, b: {}, n: { spec: module } });
+  expect(world.catalog.servers().map(({ name }) => name)).toEqual(['m', 'n', 'a', 'b']);
+});
+
 test('a disabled server is not there', () => {
   const world = createWorld({ off: { spec: { disabled: true } } });
   expect(world.catalog.servers()).toEqual([]);

@@ -254,7 +254,7 @@ describe('serving', () => {
       stop: stop.signal,
       atExit: () => undefined,
     });
-    await vi.waitFor(() => expect(shown.stdout).toContain('Running.'));
+    await vi.waitFor(() => expect(shown.stdout).toContain('Running.'), { timeout: 15_000 });
     const [, url = ''] = /^status +(\S+)$/m.exec(shown.stdout) ?? [];
     const status: any = await (await fetch(url)).json();
     expect(status.profiles[0].servers).toHaveLength(5);
@@ -272,7 +272,9 @@ describe('serving', () => {
       stop: stop.signal,
       atExit: () => undefined,
     });
-    await vi.waitFor(() => expect(shown.stderr).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\/mcp/));
+    await vi.waitFor(() => expect(shown.stderr).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\/mcp/), {
+      timeout: 15_000,
+    });
     stop.abort();
     expect(await ended).toBe(0);
   });

@@ -7,6 +7,8 @@ import { runCli } from '../../src/cli/cli.ts';
 import { captureOutput } from '../setup/output.ts';
 
 const shown = captureOutput();
+/** For a machine that is busy with other tests. */
+const PATIENCE = { timeout: 15_000 };
 afterEach(() => void vi.unstubAllEnvs());
 
 const mcpx = (words: string[], stop = new AbortController()) =>
@@ -25,7 +27,7 @@ async function gateway(content: unknown) {
     const [, found = ''] = /listening on (\S+)/.exec(shown.stderr) ?? [];
     expect(found).not.toBe('');
     return found;
-  });
+  }, PATIENCE);
   return {
     url,
     end: () => {
@@ -49,7 +51,7 @@ test('every server has its state, its tools, and the reason when it is down', as
     expect(shown.stdout).toMatch(/^math +builtin +ready +5 tools$/m);
     expect(shown.stdout).toMatch(/^dead +stdio +\w+ +0 tools +.*no-such-program-anywhere/m);
     expect(shown.stdout).toMatch(/^off +stdio +disabled +0 tools$/m);
-  });
+  }, PATIENCE);
   shown.stdout = '';
   expect(await mcpx(['status', '--url', url, '--json'])).toBe(0);
   expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'mcpx', profiles: [{ name: 'default' }] });
