@@ -78,18 +78,20 @@ const WAYS = {
 } as const;
 
 describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux', () => {
-  describe.each(Object.entries(WAYS))('after %s', (_, { end, code }) => {
-    test('of servers that behave, at once', async () => {
-      const { session, tree } = await running(emptyPlace(), ['plain', 'real', 'wrapped']);
-      end(session);
-      expect(await ending(session, tree, 500)).toBe(code);
-    });
+  test.each(Object.entries(WAYS))('after %s: of servers that behave, at once', async (_, { end, code }) => {
+    const { session, tree } = await running(emptyPlace(), ['plain', 'real', 'wrapped']);
+    end(session);
+    expect(await ending(session, tree, 500)).toBe(code);
+  });
 
-    test('of grandchildren and of servers that ignore every signal, in 3.5 s', async () => {
-      const { session, tree } = await running(emptyPlace(), ['plain', 'helper', 'stubborn']);
-      end(session);
-      expect(await ending(session, tree, 3500)).toBe(code);
+  test('of grandchildren and of servers that ignore every signal, in 3.5 s, after each of these', async () => {
+    const ways = Object.values(WAYS);
+    const all = await Promise.all(ways.map(() => running(emptyPlace(), ['plain', 'helper', 'stubborn'])));
+    const codes = all.map(({ session, tree }, index) => {
+      ways[index]?.end(session);
+      return ending(session, tree, 3500);
     });
+    expect(await Promise.all(codes)).toEqual(ways.map(({ code }) => code));
   });
 
   test('when its output is closed', async () => {
