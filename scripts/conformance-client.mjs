@@ -1,6 +1,7 @@
 /**
  * mcpx as the client of a server of the official conformance suite: `node scripts/conformance-client.mjs <url>`, started by
- * the suite. Lists the server's tools through mcpx and calls each of them once. MCPX_COMMAND is the program, as a JSON list.
+ * the suite. Lists the server's tools through mcpx and calls each of them once, or what the scenario wants.
+ * MCPX_COMMAND is the program, as a JSON list.
  */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -20,6 +21,8 @@ function argumentsFor({ inputSchema }, before) {
 }
 
 setTimeout(() => process.exit(1), PATIENCE).unref();
+/** Some scenarios say what is to be called. */
+const { toolCalls: wanted } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 const [command, ...args] = JSON.parse(process.env.MCPX_COMMAND);
 const home = emptyHome({
   mcpServers: { suite: { url: process.argv[2] } },
@@ -37,9 +40,10 @@ try {
     new StdioClientTransport({ command, args: [...args, 'serve'], cwd: home.folder, env: home.env, stderr: 'inherit' }),
   );
   const { tools } = await client.listTools();
-  for (const [index, tool] of tools.entries()) {
-    const result = await client.callTool({ name: tool.name, arguments: argumentsFor(tool, tools[index - 1]) });
-    process.stdout.write(`${tool.name}: ${JSON.stringify(result)}\n`);
+  const once = () => tools.map((tool, index) => ({ name: tool.name, arguments: argumentsFor(tool, tools[index - 1]) }));
+  for (const call of wanted ?? once()) {
+    const result = await client.callTool(call);
+    process.stdout.write(`${call.name}: ${JSON.stringify(result)}\n`);
     if (result.isError) process.exitCode = 1;
   }
 } finally {

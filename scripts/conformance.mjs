@@ -146,8 +146,8 @@ export function rowsOf(results, free = new Set()) {
     const complaints = checks
       .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
       .map(
-        ({ id, status, errorMessage = 'no reason given' }) =>
-          `${status.toLowerCase()} ${id ?? scenario}: ${errorMessage}`,
+        ({ id, status, errorMessage, details }) =>
+          `${status.toLowerCase()} ${id ?? scenario}: ${errorMessage ?? details?.message ?? 'no reason given'}`,
       );
     return {
       scenario,
