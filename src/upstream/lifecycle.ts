@@ -224,7 +224,9 @@ export class Lifecycle {
   #failed(failure: McpxError): McpxError {
     if (this.#state.kind === 'closed') return stopped(this.#name);
     if (this.#latest && this.#living.has(this.#latest)) this.#stopped = this.#living.stop(this.#latest, STOP_FAST);
-    this.#options.log.warn(failure.message, { hint: failure.hint });
+    // What is known already is not said at every try.
+    const { log } = this.#options;
+    (failure.message === this.#failure?.message ? log.debug : log.warn)(failure.message, { hint: failure.hint });
     this.#terminal = isTerminal(failure);
     this.#backOff(failure);
     return failure;

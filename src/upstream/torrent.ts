@@ -18,7 +18,7 @@ export interface TorrentOptions {
 }
 
 /** Notifications, requests, needless answers and lines of noise that are read per ms in the long run, and at once. */
-const RATE = 4;
+const RATE = 10;
 const BURST = 1000;
 /** ms that it is left unread at least, so that it is not resumed for every line. */
 const PAUSE = 20;

@@ -261,6 +261,8 @@ describe('an upstream that does not start', () => {
     await pass(60_000);
     expect(x.tries).toEqual([0, 100, 300]);
     expect(x.upstream.state).toMatchObject({ kind: 'backoff', failures: 3, resting: true });
+    // Said once, however often it is tried.
+    expect(x.lines.filter((line) => line.startsWith('warn: '))).toEqual(['warn: server "x" exited with code 1']);
     expect(await failure(call(x))).toBe(x.fault.start);
     expect(x.tries).toHaveLength(4);
     await pass(60_000);
