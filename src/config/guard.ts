@@ -26,11 +26,14 @@ export interface GuardContext {
 export function withoutLoops(profiles: readonly Profile[], context: GuardContext): Profile[] {
   const urls = [...(context.self.urls ?? []), ...(context.self.http === true ? [ownUrl(context.http)] : [])];
   const loops = new Map<ServerSpec, boolean>();
+  const real = createRealPaths();
   const isLoop = (spec: ServerSpec): boolean => {
     const known = loops.get(spec);
     if (known !== undefined) return known;
     const loop =
-      spec.type === 'stdio' ? startsUs(spec, context) : 'url' in spec && urls.some((url) => sameHost(url, spec.url));
+      spec.type === 'stdio'
+        ? startsUs(spec, context, real)
+        : 'url' in spec && urls.some((url) => sameHost(url, spec.url));
     loops.set(spec, loop);
     if (loop) {
       const message = `server "${spec.name}" is skipped: it is mcpx itself, and would never end`;
@@ -45,7 +48,7 @@ function ownUrl({ host, port }: GuardContext['http']): string {
   return `http://${host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]` : host}:${port}`;
 }
 
-function startsUs({ command, args, place }: StdioServer, { self, world }: GuardContext): boolean {
+function startsUs({ command, args, place }: StdioServer, { self, world }: GuardContext, real: RealPath): boolean {
   const paths = pathsOf(world);
   const folder = place.file === '' ? world.cwd : paths.dirname(place.file);
   const program =
@@ -83,12 +86,23 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function real(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
+type RealPath = (file: string) => string;
+
+/** Where links lead; each path is followed once, for most servers are started by the same few programs. */
+function createRealPaths(): RealPath {
+  const known = new Map<string, string>();
+  const follow: RealPath = (file) => {
+    try {
+      return realpathSync.native(file);
+    } catch {
+      return file;
+    }
+  };
+  return (file) => {
+    const found = known.get(file) ?? follow(file);
+    known.set(file, found);
+    return found;
+  };
 }
 
 /** The same host and port; every name of loopback is one host, and `0.0.0.0` is all of them. */
