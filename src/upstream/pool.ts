@@ -77,6 +77,7 @@ export function createPool(options: PoolOptions): Pool {
   const starts = createSlots({ limit: settings.connect.concurrency, subject: 'the start of servers' });
   const members = new Map(servers.filter(({ disabled }) => !disabled).map((spec) => [spec.name, memberOf(spec)]));
   const open = new Set<Connection>();
+  let closed = false;
 
   const create = (member: Member, share: Share, caller: Caller | undefined): Connection => {
     const { name } = member.spec;
@@ -99,6 +100,8 @@ export function createPool(options: PoolOptions): Pool {
       ),
     });
     open.add(connection);
+    // Whoever still calls hears that it is stopped, and nothing is started.
+    if (closed) void connection.close();
     return connection;
   };
 
@@ -155,9 +158,11 @@ export function createPool(options: PoolOptions): Pool {
       }
     },
     async close(bounds) {
+      closed = true;
       await Promise.all([...open].map((connection) => connection.close(bounds)));
     },
     killNow() {
+      closed = true;
       for (const connection of open) connection.killNow();
     },
   };

@@ -150,6 +150,16 @@ describe('a server per session', () => {
   });
 });
 
+test.each(['all', 'session', 'call'] as const)('nothing is started for %s after the end', async (share) => {
+  const log = join(mkdtempSync(join(tmpdir(), 'mcpx-over-')), 'log');
+  const upstreams = pool(serverSpec([`log=${log}`], { share }));
+  await upstreams.close();
+  const who = caller('late', { sampling: {} });
+  await expect(call(get(upstreams, who), 'echo')).rejects.toThrow('server "x" is stopped');
+  await expect(get(upstreams, who).connect()).rejects.toThrow('server "x" is stopped');
+  expect(existsSync(log)).toBe(false);
+});
+
 describe('a server per call', () => {
   test('runs for one call each, and not longer', async () => {
     const states: string[] = [];
