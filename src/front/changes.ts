@@ -1,9 +1,9 @@
-/** Announces changed lists: several changes at once are one, and only of lists that the client has asked for. */
+/** Announces changed lists: several changes at once are one, and what the client has listed since is none. */
 import type { ListKind } from '../catalog/list.ts';
 
 export interface Changes {
-  /** Takes note of a request; a list is known to the client once it was asked for. */
-  listed(method: string): void;
+  /** A request has been answered; after a list, the client knows the changes that were waiting to be announced. */
+  answered(method: string): void;
   add(kinds: Iterable<ListKind>): void;
   close(): void;
 }
@@ -11,34 +11,31 @@ export interface Changes {
 /** ms in which further changes join the first. */
 const GATHER = 100;
 
-const ASKED_BY = new Map<string, ListKind>([
+const ANSWERS = new Map<string, ListKind>([
   ['tools/list', 'tools'],
   ['prompts/list', 'prompts'],
   ['resources/list', 'resources'],
-  ['resources/templates/list', 'resources'],
 ]);
 
 export function createChanges(announce: (kind: ListKind) => void): Changes {
-  const known = new Set<ListKind>();
   const changed = new Set<ListKind>();
   let timer: NodeJS.Timeout | undefined;
 
   const flush = () => {
     timer = undefined;
-    const kinds = [...changed].filter((kind) => known.has(kind));
+    const kinds = [...changed];
     changed.clear();
     for (const kind of kinds) announce(kind);
   };
 
   return {
-    listed(method) {
-      const kind = ASKED_BY.get(method);
-      if (kind !== undefined) known.add(kind);
+    answered(method) {
+      const kind = ANSWERS.get(method);
+      if (kind !== undefined) changed.delete(kind);
     },
     add(kinds) {
       for (const kind of kinds) changed.add(kind);
-      timer ??= setTimeout(flush, GATHER);
-      timer.unref();
+      timer ??= setTimeout(flush, GATHER).unref();
     },
     close: () => clearTimeout(timer),
   };

@@ -112,11 +112,10 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   return {
     key: downstream.key,
     async request({ method, params = {} }, { signal, progress, notify, ask }) {
-      changes.listed(method);
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
       const meta = passableMeta(params);
-      return answer(meta.params, {
+      const result = await answer(meta.params, {
         caller,
         signal,
         ...(progress && { progress }),
@@ -124,6 +123,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         ...(ask && { ask }),
         ...(meta.meta && { meta: meta.meta }),
       });
+      changes.answered(method);
+      return result;
     },
     notification() {
       // `initialized` needs no action; cancellation and progress were handled by the listener.
