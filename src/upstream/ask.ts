@@ -40,8 +40,7 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
   /** Sent once; again only when it certainly did not arrive the first time, or may run twice. */
   const send: Ask = async (method, params, wanted) => {
     const since = performance.now();
-    // A start has a bound of its own, which may be the longer one.
-    const deadline = since + Math.max(wanted.timeout, spec.startupTimeout);
+    const deadline = since + patience(spec, wanted.timeout);
     for (let again = false; ; again = true) {
       const link = await reach(method, deadline, wanted.signal);
       try {
@@ -78,6 +77,11 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
       over?.();
     }
   };
+}
+
+/** ms that a caller waits for a connection: a start has a bound of its own, which may be the longer one and says why it failed. */
+export function patience({ startupTimeout }: Pick<ServerSpec, 'startupTimeout'>, timeout: number): number {
+  return Math.max(timeout, startupTimeout + 1000);
 }
 
 /** A failure of what carries the messages, not of the call. */

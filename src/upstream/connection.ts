@@ -5,7 +5,7 @@ import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import type { About, Incoming, RequestOptions } from '../wire/peer.ts';
-import { createAsk, within } from './ask.ts';
+import { createAsk, patience, within } from './ask.ts';
 import { createBreaker } from './breaker.ts';
 import { createMemory, type Introduction, type Remembered } from './era.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -184,7 +184,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     connect: () =>
       using(async () => {
-        const left = Math.max(spec.timeout, spec.startupTimeout);
+        const left = patience(spec, spec.timeout);
         return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).hello;
       }),
     request: (method, params, wanted) => using(() => inTurn(method, params, { timeout: spec.timeout, ...wanted })),

@@ -1,6 +1,6 @@
 /** Keeps what one process pours out within bounds, so that it costs the others nothing: slows it down, or gives it up. */
 import type { Readable } from 'node:stream';
-import type { Message } from '../wire/message.ts';
+import { isRequest, type Message } from '../wire/message.ts';
 
 export interface Torrent {
   /** We have asked something, so that one answer is welcome. */
@@ -18,8 +18,10 @@ export interface TorrentOptions {
 }
 
 /** Notifications, requests, needless answers and lines of noise that are read per ms in the long run, and at once. */
-const RATE = 10;
-const BURST = 1000;
+const RATE = 25;
+const BURST = 20_000;
+/** How many of them one request counts for: it is worked on, and answered. */
+const REQUEST = 20;
 /** ms that it is left unread at least, so that it is not resumed for every line. */
 const PAUSE = 20;
 
@@ -48,8 +50,8 @@ export function watchTorrent(input: Readable, { maxSilence, exceeded }: TorrentO
     if (budget < 0) pause();
     else if (!input.destroyed) input.resume();
   };
-  const unasked = () => {
-    budget -= 1;
+  const unasked = (cost = 1) => {
+    budget -= cost;
     if (budget > 0) return;
     if (resuming) {
       // Whoever writes to it resumes it as well.
@@ -72,7 +74,8 @@ export function watchTorrent(input: Readable, { maxSilence, exceeded }: TorrentO
     },
     message(message) {
       silence = 0;
-      if ('method' in message || welcome === 0) unasked();
+      if ('method' in message) unasked(isRequest(message) ? REQUEST : 1);
+      else if (welcome === 0) unasked();
       else welcome -= 1;
     },
     noise() {

@@ -156,7 +156,7 @@ describe('an upstream that is lost', () => {
   });
 
   test('is waited for over several tries, within the timeout of the call', async () => {
-    const x = world({ timeout: 5000, startupTimeout: 1000 });
+    const x = world({ timeout: 5000, startupTimeout: 100 });
     await x.upstream.connect();
     x.fault.start = unreachable('server "x" cannot be reached');
     x.die();
