@@ -37,8 +37,6 @@ interface Slot {
   hello: Hello | undefined;
   offer: Offer;
   tools: Map<string, ListedTool>;
-  /** The JSON of each list, to tell a change from a repetition. */
-  fingerprints: Record<ListKind, string>;
   inFlight: Promise<void> | undefined;
   refreshTimer: NodeJS.Timeout | undefined;
 }
@@ -138,20 +136,24 @@ export class Catalog {
     if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
     const stored = this.#store.read(slot.spec);
     if (stored === undefined) return;
-    this.#learn(slot, stored.hello, stored.offer);
+    this.#take(slot, stored.hello, stored.offer);
     slot.listing = { kind: 'listed', at: stored.at, from: 'store' };
   }
 
   /** Takes over what a server offers; returns the lists that differ from what was known. */
   #learn(slot: Slot, hello: Hello, offer: Offer): ListKind[] {
-    const fingerprints = fingerprintsOf(hello, offer);
-    const kinds = LIST_KINDS.filter((kind) => fingerprints[kind] !== slot.fingerprints[kind]);
-    Object.assign(slot, { hello, offer });
-    if (kinds.length === 0) return kinds;
-    const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
-    Object.assign(slot, { fingerprints, tools });
-    this.#revision++;
+    const before = fingerprintsOf(slot.hello, slot.offer);
+    const after = fingerprintsOf(hello, offer);
+    const kinds = LIST_KINDS.filter((kind) => after[kind] !== before[kind]);
+    if (kinds.length > 0) this.#take(slot, hello, offer);
+    else Object.assign(slot, { hello, offer });
     return kinds;
+  }
+
+  #take(slot: Slot, hello: Hello, offer: Offer): void {
+    const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
+    Object.assign(slot, { hello, offer, tools });
+    this.#revision++;
   }
 
   #refresh(slot: Slot): Promise<void> {
@@ -185,10 +187,10 @@ export class Catalog {
 
 const LIST_KINDS: ListKind[] = ['tools', 'resources', 'prompts'];
 
-/** Instructions are shown with the tools. */
-function fingerprintsOf({ instructions }: Pick<Hello, 'instructions'>, offer: Offer): Record<ListKind, string> {
+/** The JSON of each list, to tell a change from a repetition. Instructions are shown with the tools. */
+function fingerprintsOf(hello: Hello | undefined, offer: Offer): Record<ListKind, string> {
   return {
-    tools: JSON.stringify([instructions, offer.tools]),
+    tools: JSON.stringify([hello?.instructions, offer.tools]),
     resources: JSON.stringify([offer.resources, offer.templates]),
     prompts: JSON.stringify(offer.prompts),
   };
@@ -202,7 +204,6 @@ function emptySlot(spec: ServerSpec): Slot {
     hello: undefined,
     offer: EMPTY_OFFER,
     tools: new Map(),
-    fingerprints: fingerprintsOf({}, EMPTY_OFFER),
     inFlight: undefined,
     refreshTimer: undefined,
   };
