@@ -40,7 +40,7 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
   /** Sent once; again only when it certainly did not arrive the first time, or may run twice. */
   const send: Ask = async (method, params, wanted) => {
     const since = performance.now();
-    const deadline = since + patience(spec, wanted.timeout);
+    const deadline = since + wanted.timeout;
     for (let again = false; ; again = true) {
       const link = await reach(method, deadline, wanted.signal);
       try {

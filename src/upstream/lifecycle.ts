@@ -15,7 +15,7 @@ export type LifecycleOptions = ConnectionOptions & {
 };
 
 /** ms after which a start that is still under way lets the next one begin: slow upstreams must not hold up the others. */
-const START_TURN = 1500;
+const START_TURN = 250;
 /** ms before a call may try again what only a person can repair: a missing command, refused credentials. */
 const TERMINAL_PAUSE = 2000;
 

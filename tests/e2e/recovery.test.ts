@@ -156,7 +156,7 @@ test('a hundred calls to a cold server start it once', async () => {
 });
 
 test('a healthy server does not wait for its turn behind many that hang', async () => {
-  const hung = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`hung${n}`, stdio('hang-init', `n=${n}`)]));
+  const hung = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`hung${n}`, stdio('hang-init', `n=${n}`)]));
   const started = performance.now();
   const session = await openSession(emptyPlace(), {
     mcpServers: { ...hung, healthy: stdio() },

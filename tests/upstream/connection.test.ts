@@ -459,3 +459,9 @@ describe('the end of a connection', () => {
     await until(() => !isRunning(pid ?? 0));
   });
 });
+
+test('a call to an upstream that is slow to start waits its own timeout, not that of the start', async () => {
+  const upstream = connection(serverSpec(['hang-init'], { timeout: 300, startupTimeout: 60_000 }));
+  expect(await failure(call(upstream, 'echo'))).toMatchObject({ code: 'timeout' });
+  expect(upstream.state.kind).toBe('connecting');
+});
