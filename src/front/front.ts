@@ -21,6 +21,7 @@ import { createAggregate } from './aggregate.ts';
 import { createChanges } from './changes.ts';
 import { createCompact } from './compact.ts';
 import { createNatives } from './natives.ts';
+import { createRootsQuestion } from './roots.ts';
 import { introduce } from './welcome.ts';
 
 /** What a listener knows of the client it serves. */
@@ -84,10 +85,12 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const { wishes, settings } = deps;
   const face = FACES[kind](deps);
   const caller: Caller = { key: downstream.key, capabilities: {} };
+  const learnRoots = createRootsQuestion(deps.router);
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
 
   async function callTool(params: Params, way: Way): Promise<ToolResult> {
     if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
+    await learnRoots(way);
     return face.call(params.name, params.arguments, way);
   }
 

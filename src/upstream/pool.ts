@@ -7,7 +7,7 @@ import { type Connection, type ConnectionOptions, type ConnectionState, createCo
 import type { ChildRecords } from './owners.ts';
 import { perCall } from './percall.ts';
 import { createSlots, type Slots } from './queue.ts';
-import { type Caller, introductionOf, offeredKey, type Share, shareOf, workspaceOf } from './sharing.ts';
+import { type Caller, introductionOf, offeredKey, type Share, shareRule, workspaceOf } from './sharing.ts';
 import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
 
@@ -58,6 +58,7 @@ export interface Pool {
 /** One configured server. */
 interface Member {
   spec: ServerSpec;
+  shareFor: (caller: Caller) => Share;
   /** By the set of capabilities that is offered. */
   shared: Map<string, Connection>;
   /** By the key of the caller. */
@@ -135,7 +136,7 @@ export function createPool(options: PoolOptions): Pool {
     const member = members.get(server);
     if (!member || !caller) return member && lister(member);
     member.seen = caller;
-    const share = shareOf(member.spec, caller);
+    const share = member.shareFor(caller);
     if (share === 'call') return once(member, caller);
     const connection = share === 'session' ? own(member, caller) : shared(member, caller);
     member.claimed.add(connection);
@@ -171,6 +172,7 @@ export function createPool(options: PoolOptions): Pool {
 function memberOf(spec: ServerSpec): Member {
   return {
     spec,
+    shareFor: shareRule(spec),
     shared: new Map(),
     sessions: new Map(),
     calls: createSlots({ limit: spec.concurrency, maxWaiting: 2048, subject: `server "${spec.name}"` }),

@@ -24,13 +24,16 @@ const SHARED = new Map([
 /** Roots belong to one downstream: a server that is told of them may act on them for everybody. */
 const OWN = new Set([...SHARED.keys(), 'roots']);
 
-/** As the config says; else one for all, unless something in it belongs to one downstream. */
-export function shareOf(spec: ServerSpec, caller: Caller | undefined): Share {
-  if (spec.share !== undefined) return spec.share;
-  return usesWorkspace(spec) || caller?.capabilities.roots !== undefined ? 'session' : 'all';
+/** As the config says; else one for all, unless something in it belongs to one downstream. Made once per server, asked at every call. */
+export function shareRule(spec: ServerSpec): (caller: Caller) => Share {
+  const { share } = spec;
+  if (share !== undefined) return () => share;
+  const own = usesWorkspace(spec);
+  return ({ capabilities }) => (own || capabilities.roots !== undefined ? 'session' : 'all');
 }
 
-function usesWorkspace(spec: ServerSpec): boolean {
+/** Whether what is started depends on the folder that a downstream works in. */
+export function usesWorkspace(spec: ServerSpec): boolean {
   return JSON.stringify(spec).includes('${workspaceFolder');
 }
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../src/config/config.ts';
 import { type Caller, createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
-import { introductionOf, offeredKey, shareOf } from '../../src/upstream/sharing.ts';
+import { introductionOf, offeredKey, shareRule } from '../../src/upstream/sharing.ts';
 import { call, cleanup, httpSpec, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
 
 function pool(spec: StdioServer, more: Partial<PoolOptions> = {}): Pool {
@@ -38,11 +38,11 @@ describe('how a server is shared', () => {
     ['as the config says', { share: 'call', args: ['${workspaceFolder}'] }, { roots: {} }, 'call'],
     ['as the config says, by all', { share: 'all', args: ['${workspaceFolder}'] }, { roots: {} }, 'all'],
   ])('%s', (_, more, capabilities, expected) => {
-    expect(shareOf({ ...serverSpec(), ...more }, caller('a', capabilities))).toBe(expected);
+    expect(shareRule({ ...serverSpec(), ...more })(caller('a', capabilities))).toBe(expected);
   });
 
   test('follows the URL of a remote server as well', () => {
-    expect(shareOf(httpSpec('http://127.0.0.1/${workspaceFolder}'), undefined)).toBe('session');
+    expect(shareRule(httpSpec('http://127.0.0.1/${workspaceFolder}'))(caller('a'))).toBe('session');
   });
 
   test.each([
