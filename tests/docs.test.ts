@@ -2,15 +2,18 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { longName, nameOf, namesOf } from '../src/cli/command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from '../src/cli/commands.ts';
 import { DEFAULTS } from '../src/config/config.ts';
+import { type Field, SERVER } from '../src/config/fields.ts';
 import { demoConfig, loadConfig } from '../src/config/load.ts';
 import { jsonSchema } from '../src/config/schema.ts';
 import { EXIT_CODES } from '../src/errors.ts';
 import { SILENT } from '../src/observe/log.ts';
+import { readModule, runTool } from '../src/upstream/module-tools.ts';
 import { anchorOf, type CodeBlock, type Document, readMarkdown } from './setup/markdown.ts';
 import { shellWords, typeLine } from './setup/terminal.ts';
 
@@ -84,6 +87,35 @@ function load(written: string) {
   const file = join(folder, 'config.json');
   writeFileSync(file, written);
   return loadConfig({ files: [file], strict: true }).config;
+}
+
+function loadLeniently(settings: Record<string, unknown>) {
+  const file = join(folder, 'config.json');
+  writeFileSync(file, JSON.stringify({ mcpServers: { time: { type: 'builtin' } }, ...settings }));
+  return loadConfig({ files: [file] }).config;
+}
+
+/** Settings that would protect or change something, with a value that is not the default. */
+const INERT = [
+  { key: 'policy.confirm', value: 'destructive' },
+  { key: 'lock', value: 'enforce' },
+  { key: 'audit', value: { file: 'audit.jsonl' } },
+  { key: 'offline', value: true },
+  { key: 'watch', value: true },
+  { key: 'http.rate', value: 5 },
+  { key: 'http.trustProxy', value: true },
+  { key: 'http.admin', value: { commands: true } },
+  { key: 'front.dialect', value: 'describe' },
+  { key: 'front.execSplit', value: true },
+  { key: 'limits.resultChars', value: 1000 },
+];
+
+/** The keys in the paragraph on keys without effect; those after `http` are its own. */
+function withoutEffect(): string[] {
+  const paragraph = ENGLISH.prose.split(/\n\n/).find((part) => part.includes('**no effect**')) ?? '';
+  const spans = [...paragraph.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
+  const http = spans.indexOf('http');
+  return [...spans.slice(0, http), ...spans.slice(http + 1).map((key) => `http.${key}`)];
 }
 
 /** What a model reads when it calls `inspect` or `exec` on the demo. */
@@ -181,6 +213,33 @@ describe('what the README says of the config', () => {
     expect(keys.filter((key) => lookUp(key) === undefined)).toEqual([]);
   });
 
+  const kinds = ENGLISH.tables.find((rows) => rows[0]?.[0] === '`stdio`') ?? [];
+  test('it lists every type of server', () => {
+    const listed = kinds.map(([type = '']) => type.replaceAll('`', ''));
+    const { values } = SERVER.type as Extract<Field, { kind: 'enum' }>;
+    expect([...listed, 'auto'].sort()).toEqual([...values].sort());
+  });
+
+  test.each(INERT)('"$key" is listed without effect, and warned of where it is set', ({ key, value }) => {
+    const [section = '', name] = key.split('.');
+    const { warnings } = loadLeniently({ [section]: name === undefined ? value : { [name]: value } });
+    expect(withoutEffect()).toContain(key);
+    expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('has no effect in this version')]);
+  });
+
+  test('a setting that nothing reads is listed without effect', () => {
+    const outside = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('config'))
+      .map((file) => text(join('src', file)).replace(/\/\*[\s\S]*?\*\//g, ''));
+    const isRead = (key: string) => outside.some((code) => new RegExp(`\\b${key.replace(/^.*\./, '')}\\b`).test(code));
+    const keys = Object.entries(DEFAULTS).flatMap(([section, value]) =>
+      typeof value === 'object' ? Object.keys(value).map((name) => `${section}.${name}`) : [section],
+    );
+    const listed = withoutEffect();
+    const covered = (key: string) => listed.includes(key) || listed.includes(key.replace(/\..*$/, ''));
+    expect(keys.filter((key) => !isRead(key) && !covered(key))).toEqual([]);
+  });
+
   const shapes = ENGLISH.tables.find((rows) => rows[0]?.[0] === '`mcpServers`') ?? [];
   test.each(shapes.map(([key = '']) => key.replaceAll('`', '')))('servers under "%s" are found', (key) => {
     const servers = { one: { command: 'one' } };
@@ -232,6 +291,22 @@ describe('what the README shows', () => {
       expect(profiles.flatMap(({ servers }) => servers).length).toBeGreaterThan(0);
     },
   );
+
+  test('the module of local tools loads, and its tools answer', async () => {
+    const [example, ...others] = ENGLISH.blocks.filter(({ language }) => language === 'js');
+    expect(others).toEqual([]);
+    const file = join(folder, 'notes.mjs');
+    writeFileSync(file, example?.text ?? '');
+    const { tools } = readModule({ ...(await import(/* @vite-ignore */ pathToFileURL(file).href)) }, file);
+    const tool = tools.get('add_note');
+    if (tool === undefined) throw new Error('the example has no tool "add_note"');
+    const context = { signal: AbortSignal.timeout(1000), progress: () => undefined };
+    const answers = [await runTool(tool, { text: 'milk' }, context), await runTool(tool, { text: 'tea' }, context)];
+    expect(answers).toEqual([
+      { content: [{ type: 'text', text: 'note 1: milk' }] },
+      { content: [{ type: 'text', text: 'note 2: tea' }] },
+    ]);
+  });
 
   test('the snippets for clients are JSON that starts mcpx', () => {
     const snippets = ENGLISH.blocks.filter(({ language }) => language === 'json');
