@@ -16,7 +16,8 @@ import { createRouter, type Router } from './router/router.ts';
 import { createWishes, type Wishes } from './router/wishes.ts';
 import type { ConnectionState } from './upstream/connection.ts';
 import type { ChildRecords } from './upstream/owners.ts';
-import { createPool, type Pool } from './upstream/pool.ts';
+import { type Caller, createPool, type Pool } from './upstream/pool.ts';
+import { offeredKey } from './upstream/sharing.ts';
 import type { StderrFiles } from './upstream/stderr-file.ts';
 import type { StopBounds } from './upstream/transport.ts';
 import { VERSION } from './version.ts';
@@ -71,8 +72,8 @@ export function createApp(config: Config, options: AppOptions): App {
       hint: `the profiles are: ${names}`,
     });
   };
-  const router = ({ catalog, pool }: Running, access: Access): Router =>
-    createRouter({ catalog, pool, access, checker, stats });
+  const router = ({ catalog, pool }: Running, access: Access, offered?: () => string): Router =>
+    createRouter({ catalog, pool, access, checker, stats, ...(offered && { offered }) });
   const listed = ({ catalog }: Running, wait = settings.connect.firstListWait) => catalog.settle(wait);
 
   return {
@@ -96,7 +97,9 @@ export function createApp(config: Config, options: AppOptions): App {
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
       const { wishes } = found;
-      const deps = { router: router(found, accessOf(found, principal)), settings, wishes, listed: () => listed(found) };
+      const caller: Caller = { key: downstream.key, capabilities: {} };
+      const own = router(found, accessOf(found, principal), setOf(caller));
+      const deps = { router: own, caller, settings, wishes, listed: () => listed(found) };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {
@@ -137,7 +140,7 @@ function run(profile: Profile, { settings }: Config, { log, store, children, std
     servers: profile.servers,
     settings,
     log,
-    recall: (spec) => store?.read(spec)?.hello,
+    recall: (spec) => [...(store?.read(spec)?.bySet.values() ?? [])].at(-1)?.hello,
     children,
     stderr,
     events: {
@@ -149,9 +152,9 @@ function run(profile: Profile, { settings }: Config, { log, store, children, std
         }
       },
       request: answerQuestion,
-      state: (server, state) => {
+      state: (server, state, connection) => {
         if (state.kind !== 'ready') return;
-        catalog.connected(server);
+        catalog.connected(server, connection);
         wishes.reconnected(server);
       },
     },
@@ -196,6 +199,15 @@ function describeState(
     ...('since' in state && { since: new Date(state.since).toISOString() }),
     ...('until' in state && state.until > Date.now() && { nextTry: new Date(state.until).toISOString() }),
     ...(reason && state.kind !== 'ready' && { reason }),
+  };
+}
+
+/** The set of capabilities that a client offers; worked out again only when it has introduced itself. */
+function setOf(caller: Caller): () => string {
+  let known: { of: Caller['capabilities']; key: string } | undefined;
+  return () => {
+    if (known?.of !== caller.capabilities) known = { of: caller.capabilities, key: offeredKey(caller) };
+    return known.key;
   };
 }
 

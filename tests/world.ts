@@ -77,7 +77,7 @@ export function createWorld(
   const stats = createStats();
   const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), stats });
   const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
-  const deps = { router, settings, wishes, listed: () => catalog.settle(1000) };
+  const deps = { router, caller: { key: 'k', capabilities: {} }, settings, wishes, listed: () => catalog.settle(1000) };
   return { catalog, router, deps, sent, logged, changes, stats };
 }
 
@@ -99,6 +99,7 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     name: spec.name,
     spec,
     state: { kind: 'ready', since: 0 },
+    offered: '',
     hello,
     connect,
     async request(method, params, options = {}) {

@@ -2,7 +2,7 @@
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import type { Hello } from '../upstream/connection.ts';
+import type { Connection, Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { EMPTY_OFFER, type ListedTool, type ListKind, listOffer, type Offer } from './list.ts';
 import { type CatalogStore, NO_STORE } from './store.ts';
@@ -30,16 +30,28 @@ export interface CatalogOptions {
   changed?: (server: string, kinds: ListKind[]) => void;
 }
 
+/** What a server offers to clients with one set of capabilities: it may list other tools for others. */
+interface Known extends ServerEntry {
+  readonly hello: Hello;
+  readonly tools: Map<string, ListedTool>;
+}
+
 interface Slot {
   name: string;
   spec: ServerSpec;
   listing: Listing;
+  /** What was learned last, whatever the set. */
   hello: Hello | undefined;
   offer: Offer;
   tools: Map<string, ListedTool>;
-  inFlight: Promise<void> | undefined;
+  /** By the set of capabilities that was offered, see `offeredKey`. */
+  bySet: Map<string, Known>;
+  inFlight: { connection: Lister; done: Promise<void> } | undefined;
   refreshTimer: NodeJS.Timeout | undefined;
 }
+
+/** The connection that a list is asked of. */
+type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered'>;
 
 /** Lists of one server are at least this far apart, in ms, however often it announces changes. */
 const REFRESH_GAP = 300;
@@ -66,16 +78,19 @@ export class Catalog {
   }
 
   /** The enabled servers in the order of look-up: local modules, then the config's order. */
-  servers(): ServerEntry[] {
-    return [...this.#slots.values()];
+  servers(offered?: string): ServerEntry[] {
+    return [...this.#slots.values()].map((slot) => knownTo(slot, offered));
   }
 
-  server(name: string): ServerEntry | undefined {
-    return this.#slots.get(name);
+  /** A server as a client with that set of capabilities knows it; where that is not known yet, as it was seen last. */
+  server(name: string, offered?: string): ServerEntry | undefined {
+    const slot = this.#slots.get(name);
+    return slot && knownTo(slot, offered);
   }
 
-  find(server: string, tool: string): ListedTool | undefined {
-    return this.#slots.get(server)?.tools.get(tool);
+  find(server: string, tool: string, offered?: string): ListedTool | undefined {
+    const slot = this.#slots.get(server);
+    return slot && knownTo(slot, offered).tools.get(tool);
   }
 
   /** Makes a server known: from the disk at once, else by listing it. Never rejects: see `listing`. */
@@ -108,12 +123,16 @@ export class Catalog {
   }
 
   /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background, unless it still holds. */
-  connected(name: string): void {
+  connected(name: string, connection?: Lister): void {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
-    const { listing, offer } = slot;
+    const { listing, offer, inFlight } = slot;
+    if (inFlight !== undefined && connection !== undefined && inFlight.connection !== connection) {
+      void inFlight.done.then(() => this.#refresh(slot, connection));
+      return;
+    }
     const holds = listing.kind === 'listed' && Date.now() < listing.at + (offer.freshFor ?? 0);
-    if (!holds) void this.#refresh(slot);
+    if (!holds) void this.#refresh(slot, connection);
   }
 
   /** Takes note of a `…/list_changed` notification of an upstream. */
@@ -123,7 +142,7 @@ export class Catalog {
     slot.refreshTimer = setTimeout(() => {
       slot.refreshTimer = undefined;
       // A list under way may have begun before the change, so it is followed by another.
-      void (slot.inFlight ?? Promise.resolve()).then(() => this.#refresh(slot));
+      void (slot.inFlight?.done ?? Promise.resolve()).then(() => this.#refresh(slot));
     }, REFRESH_GAP);
   }
 
@@ -136,46 +155,59 @@ export class Catalog {
     if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
     const stored = this.#store.read(slot.spec);
     if (stored === undefined) return;
-    this.#take(slot, stored.hello, stored.offer);
+    for (const [offered, { hello, offer }] of stored.bySet) this.#take(slot, offered, { hello, offer });
     slot.listing = { kind: 'listed', at: stored.at, from: 'store' };
-  }
-
-  /** Takes over what a server offers; returns the lists that differ from what was known. */
-  #learn(slot: Slot, hello: Hello, offer: Offer): ListKind[] {
-    const before = fingerprintsOf(slot.hello, slot.offer);
-    const after = fingerprintsOf(hello, offer);
-    const kinds = LIST_KINDS.filter((kind) => after[kind] !== before[kind]);
-    if (kinds.length > 0) this.#take(slot, hello, offer);
-    else Object.assign(slot, { hello, offer });
-    return kinds;
-  }
-
-  #take(slot: Slot, hello: Hello, offer: Offer): void {
-    const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
-    Object.assign(slot, { hello, offer, tools });
     this.#revision++;
   }
 
-  #refresh(slot: Slot): Promise<void> {
-    slot.inFlight ??= this.#list(slot).finally(() => {
-      slot.inFlight = undefined;
-    });
-    return slot.inFlight;
+  /** Takes over what a server offers for one set; returns the lists that differ from what its clients knew. */
+  #learn(slot: Slot, offered: string, { hello, offer }: Learned): ListKind[] {
+    const known = knownTo(slot, offered);
+    const before = fingerprintsOf(known.hello, known.offer);
+    const after = fingerprintsOf(hello, offer);
+    this.#take(slot, offered, { hello, offer });
+    const kinds = LIST_KINDS.filter((kind) => after[kind] !== before[kind]);
+    if (kinds.length > 0) this.#revision++;
+    return kinds;
   }
 
-  async #list(slot: Slot): Promise<void> {
-    const { pool, log, changed } = this.#options;
-    const connection = pool.get(slot.name);
-    if (connection === undefined || this.#closed) return;
+  #take(slot: Slot, offered: string, { hello, offer }: Learned): void {
+    const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
+    const { name, spec } = slot;
+    // The set that was seen last is the last.
+    slot.bySet.delete(offered);
+    slot.bySet.set(offered, {
+      ...{ name, spec, hello, offer, tools },
+      get listing() {
+        return slot.listing;
+      },
+    });
+    Object.assign(slot, { hello, offer, tools });
+  }
+
+  #refresh(slot: Slot, asked?: Lister): Promise<void> {
+    const connection = asked ?? this.#options.pool.get(slot.name);
+    if (connection === undefined || this.#closed) return Promise.resolve();
+    slot.inFlight ??= {
+      connection,
+      done: this.#list(slot, connection).finally(() => {
+        slot.inFlight = undefined;
+      }),
+    };
+    return slot.inFlight.done;
+  }
+
+  async #list(slot: Slot, connection: Lister): Promise<void> {
+    const { log, changed } = this.#options;
     try {
       const hello = await connection.connect();
       const offer = await listOffer(connection, hello, log);
-      const first = slot.listing.kind !== 'listed';
-      const kinds = this.#learn(slot, hello, offer);
+      const first = slot.listing.kind !== 'listed' || !slot.bySet.has(connection.offered);
+      const kinds = this.#learn(slot, connection.offered, { hello, offer });
       slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
       // The time matters to the next start where the lists have a life.
       const news = first || kinds.length > 0 || offer.freshFor !== undefined;
-      if (news) this.#store.write(slot.spec, { hello, offer, at: slot.listing.at });
+      if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet: slot.bySet });
       if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
@@ -183,6 +215,12 @@ export class Catalog {
       log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
     }
   }
+}
+
+type Learned = { hello: Hello; offer: Offer };
+
+function knownTo(slot: Slot, offered: string | undefined): Known | Slot {
+  return (offered === undefined ? undefined : slot.bySet.get(offered)) ?? slot;
 }
 
 const LIST_KINDS: ListKind[] = ['tools', 'resources', 'prompts'];
@@ -204,6 +242,7 @@ function emptySlot(spec: ServerSpec): Slot {
     hello: undefined,
     offer: EMPTY_OFFER,
     tools: new Map(),
+    bySet: new Map(),
     inFlight: undefined,
     refreshTimer: undefined,
   };

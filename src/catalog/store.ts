@@ -11,10 +11,15 @@ import type { Offer } from './list.ts';
 
 /** What is kept of one server. Only what the server itself said: no command, no environment, no header. */
 export interface StoredCatalog {
+  /** By the set of capabilities that clients offered; the one seen last is the last. */
+  bySet: ReadonlyMap<string, StoredOffer>;
+  /** When it was listed last, epoch ms. */
+  at: number;
+}
+
+export interface StoredOffer {
   hello: Hello;
   offer: Offer;
-  /** When it was listed, epoch ms. */
-  at: number;
 }
 
 export interface CatalogStore {
@@ -23,7 +28,7 @@ export interface CatalogStore {
 }
 
 /** Grows when the form of the files changes; older ones are then ignored and written anew. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 export interface StoreOptions {
   folder: string;
@@ -50,7 +55,7 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
     write(spec, catalog) {
       try {
         ensureFolder(folder);
-        writeFileAtomic(join(folder, `${launchKey(spec)}.json`), JSON.stringify({ format: FORMAT, ...catalog }));
+        writeFileAtomic(join(folder, `${launchKey(spec)}.json`), serialize(catalog));
       } catch (error) {
         tellOnce(`catalogs cannot be stored in "${folder}": ${messageOf(error)}`);
       }
@@ -82,12 +87,24 @@ export function launchKey(spec: ServerSpec): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
 }
 
+function serialize({ at, bySet }: StoredCatalog): string {
+  const sets = [...bySet].map(([offered, { hello, offer }]) => ({ offered, hello, offer }));
+  return JSON.stringify({ format: FORMAT, at, sets });
+}
+
 function parse(text: string): StoredCatalog {
   const value: unknown = JSON.parse(text);
   if (!isRecord(value) || value.format !== FORMAT) throw new Error('it has another format');
-  const { hello, offer, at } = value;
-  if (!isHello(hello) || !isOffer(offer) || typeof at !== 'number') throw new Error('it is damaged');
-  return { hello, offer, at };
+  const { at, sets } = value;
+  if (typeof at !== 'number' || !Array.isArray(sets) || sets.length === 0) throw new Error('it is damaged');
+  return { at, bySet: new Map(sets.map(readSet)) };
+}
+
+function readSet(value: unknown): [string, StoredOffer] {
+  if (!isRecord(value)) throw new Error('it is damaged');
+  const { offered, hello, offer } = value;
+  if (typeof offered !== 'string' || !isHello(hello) || !isOffer(offer)) throw new Error('it is damaged');
+  return [offered, { hello, offer }];
 }
 
 function isHello(value: unknown): value is Hello {

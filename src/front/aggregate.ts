@@ -12,7 +12,7 @@ interface Target extends Named {
 }
 
 export function createAggregate({ router, settings, listed }: FrontDeps): Face {
-  let known: { revision: number; table: NameTable<Target> } | undefined;
+  let known: { revision: string; table: NameTable<Target> } | undefined;
   const table = () => {
     if (known?.revision === router.revision()) return known.table;
     const items = router

@@ -47,6 +47,8 @@ export interface Exchange {
 /** Everything a front needs of a profile. */
 export interface FrontDeps {
   router: Router;
+  /** Who the client is; learns it when the client introduces itself. */
+  caller: Caller;
   settings: Settings;
   wishes: Wishes;
   /** Resolves when every upstream was listed, or after the configured wait. */
@@ -82,9 +84,8 @@ const FACES = {
 type Method = (params: Params, way: Way) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
-  const { wishes, settings } = deps;
+  const { caller, wishes, settings } = deps;
   const face = FACES[kind](deps);
-  const caller: Caller = { key: downstream.key, capabilities: {} };
   const learnRoots = createRootsQuestion(deps.router);
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
 
@@ -96,7 +97,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 
   const methods = new Map<string, Method>([
     ...createNatives(deps),
-    ['initialize', (params) => introduce(params, { kind, face, deps, caller })],
+    ['initialize', (params) => introduce(params, { kind, face, deps })],
     ['ping', () => ({})],
     [
       'tools/list',

@@ -20,7 +20,7 @@ const RESOURCE_NOT_FOUND = -32002;
 
 export function createNatives({ router, settings, listed, wishes }: FrontDeps): Map<string, Native> {
   const style = settings.naming.resources;
-  let known: { revision: number; prompts: NameTable<Prompt> } | undefined;
+  let known: { revision: string; prompts: NameTable<Prompt> } | undefined;
 
   const prompts = () => {
     if (known?.revision === router.revision()) return known.prompts;

@@ -2,7 +2,6 @@
 import type { FrontKind } from '../config/config.ts';
 import type { ServerView } from '../router/router.ts';
 import { LEGACY_VERSIONS } from '../upstream/era.ts';
-import type { Caller } from '../upstream/pool.ts';
 import { VERSION } from '../version.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Face, FrontDeps } from './front.ts';
@@ -10,9 +9,7 @@ import type { Face, FrontDeps } from './front.ts';
 interface Session {
   kind: FrontKind;
   face: Face;
-  deps: Pick<FrontDeps, 'router' | 'settings' | 'listed'>;
-  /** Learns who the client is. */
-  caller: Caller;
+  deps: Pick<FrontDeps, 'router' | 'caller' | 'settings' | 'listed'>;
 }
 
 /** What the compact front answers whatever the upstreams have: an empty list is no harm, and nobody has to be waited for. */
@@ -24,7 +21,8 @@ const COMPACT_CAPABILITIES = {
   logging: {},
 };
 
-export async function introduce(params: Params, { kind, face, deps, caller }: Session): Promise<Params> {
+export async function introduce(params: Params, { kind, face, deps }: Session): Promise<Params> {
+  const { caller } = deps;
   if (isRecord(params.capabilities)) caller.capabilities = params.capabilities;
   if (isClientInfo(params.clientInfo)) caller.clientInfo = params.clientInfo;
   const own = { serverInfo: { name: 'mcpx', title: 'mcpx', version: VERSION }, ...instructionsOf(face) };

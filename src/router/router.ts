@@ -50,8 +50,8 @@ export interface Forward extends Way {
 export interface Router {
   /** Servers in the order of look-up, each with what may be seen of it. */
   servers(): ServerView[];
-  /** Grows whenever what `servers` answers may have changed. */
-  revision(): number;
+  /** Another one whenever what `servers` answers may have changed. */
+  revision(): string;
   /** One server, listed first if it has not been; throws not_found with the nearest names. */
   server(name: string): Promise<ServerView>;
   /** One tool; throws not_found with the nearest names. */
@@ -76,32 +76,36 @@ export interface RouterDeps {
   catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'verify' | 'revision'>;
   pool: Pick<Pool, 'get'>;
   access: Access;
+  /** The set of capabilities that the client offers, see `offeredKey` (default: whatever was seen last). */
+  offered?: () => string | undefined;
   checker: ArgumentChecker;
   stats: Pick<Stats, 'record'>;
 }
 
 export function createRouter(deps: RouterDeps): Router {
-  const { catalog, pool, access, checker, stats } = deps;
+  const { catalog, pool, access, offered = () => undefined, checker, stats } = deps;
 
-  const servers = (): ServerView[] => catalog.servers().map((entry) => view(entry, access));
+  const servers = (): ServerView[] => catalog.servers(offered()).map((entry) => view(entry, access));
 
   async function known(name: string): Promise<ServerEntry> {
-    const entry = catalog.server(name);
+    const entry = catalog.server(name, offered());
     if (entry === undefined) throw unknownServer(name, catalog.servers());
-    if (entry.listing.kind !== 'listed') await catalog.ensure(name);
-    return entry;
+    if (entry.listing.kind === 'listed') return entry;
+    await catalog.ensure(name);
+    return catalog.server(name, offered()) ?? entry;
   }
 
   async function find(server: string, tool: string): Promise<ListedTool> {
     const entry = await known(server);
-    const look = () => (access.allows({ server, kind: 'tool', name: tool }) ? catalog.find(server, tool) : undefined);
+    const look = () =>
+      access.allows({ server, kind: 'tool', name: tool }) ? catalog.find(server, tool, offered()) : undefined;
     const found = look();
     if (found !== undefined) return found;
     // What is on the disk may be older than the tool.
     await catalog.verify(server);
     const listed = look();
     if (listed !== undefined) return listed;
-    const { tools } = view(entry, access);
+    const { tools } = view(catalog.server(server, offered()) ?? entry, access);
     if (entry.listing.kind === 'failed' && tools.length === 0) throw entry.listing.error;
     throw unknownTool(server, tool, tools);
   }
@@ -157,7 +161,7 @@ export function createRouter(deps: RouterDeps): Router {
 
   return {
     servers,
-    revision: () => catalog.revision,
+    revision: () => `${catalog.revision} ${offered() ?? ''}`,
     server: async (name) => view(await known(name), access),
     tool: async (server, tool) => (await find(server, tool)).tool,
     owners: (tool) =>

@@ -60,6 +60,8 @@ export interface ConnectionOptions {
   stderr?: ((line: string) => void) | undefined;
   /** The key of the only caller that it serves. */
   owner?: string | undefined;
+  /** The set of capabilities that it offers (default: none). */
+  offered?: string | undefined;
   /** Where its processes are written down while they run. */
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
 }
@@ -85,6 +87,8 @@ export interface Connection {
   readonly spec: ServerSpec;
   /** The key of the only caller that it serves; undefined where several share it. */
   readonly owner?: string | undefined;
+  /** The set of capabilities that it offers, see `offeredKey`: a server lists other tools for other sets. */
+  readonly offered: string;
   readonly state: ConnectionState;
   /** Present once it has been connected; kept after it was stopped. */
   readonly hello: Hello | undefined;
@@ -176,6 +180,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     name: spec.name,
     spec,
     owner: options.owner,
+    offered: options.offered ?? '',
     get state() {
       return lifecycle.state;
     },

@@ -87,6 +87,7 @@ export function createPool(options: PoolOptions): Pool {
       spec: member.spec,
       starts,
       owner: share === 'all' ? undefined : caller?.key,
+      offered: caller && offeredKey(caller),
       introduction: introductionOf(share, caller),
       workspaceFolder: workspaceOf(caller),
       stderr: options.stderr && ((line) => options.stderr?.write(name, line)),
@@ -124,7 +125,7 @@ export function createPool(options: PoolOptions): Pool {
       create: () => create(member, 'call', caller),
       end,
       slots: member.calls,
-      shown: { name: member.spec.name, spec: member.spec, hello: lister(member).hello },
+      shown: { name: member.spec.name, spec: member.spec, hello: lister(member).hello, offered: offeredKey(caller) },
     });
 
   /** Ends a connection when nothing is under way on it any more. */

@@ -1,7 +1,7 @@
 /** The catalog: listing, paging, bounds, changes. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, type Script, specOf } from '../world.ts';
 
 async function listed(script: Script) {
   const world = createWorld({ one: script });
@@ -197,6 +197,57 @@ describe('changes', () => {
     world.catalog.close();
     expect(vi.getTimerCount()).toBe(0);
   });
+});
+
+test('clients with other capabilities may be offered other tools', async () => {
+  const world = createWorld({ one: { tools: [{ name: 'plain' }] } });
+  await world.catalog.settle(1000);
+  const connection = {
+    name: 'one',
+    spec: specOf('one'),
+    offered: 'sampling',
+    connect: async () => world.catalog.server('one')!.hello!,
+    request: async () => ({ tools: [{ name: 'plain' }, { name: 'samples' }] }),
+  };
+  world.catalog.connected('one', connection);
+  await expect.poll(() => world.catalog.find('one', 'samples', 'sampling')).toBeDefined();
+  expect(world.catalog.find('one', 'samples', '')).toBeUndefined();
+  expect(world.catalog.server('one', '')?.offer.tools).toHaveLength(1);
+  expect(world.catalog.servers('sampling')[0]?.offer.tools).toHaveLength(2);
+  // A set that nobody has listed with yet is shown what was seen last.
+  expect(world.catalog.find('one', 'samples', 'elicitation')).toBeDefined();
+});
+
+test('a connection that becomes ready while another is being listed is listed after it', async () => {
+  let finish: () => void = () => undefined;
+  const slow = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const world = createWorld({ one: { tools: [{ name: 'a' }], connect: () => slow } });
+  const settled = world.catalog.settle(5000);
+  let asked = 0;
+  const hello = {
+    era: 'legacy',
+    protocolVersion: 'x',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'o', version: '1' },
+  } as const;
+  const other = {
+    name: 'one',
+    spec: specOf('one'),
+    offered: 'sampling',
+    connect: async () => hello,
+    request: async () => {
+      asked++;
+      return { tools: [{ name: 'b' }] };
+    },
+  };
+  world.catalog.connected('one', other);
+  expect(asked).toBe(0);
+  finish();
+  await settled;
+  await expect.poll(() => world.catalog.find('one', 'b', 'sampling')).toBeDefined();
+  expect(world.catalog.find('one', 'a', '')).toBeDefined();
 });
 
 test('local modules come before servers', () => {

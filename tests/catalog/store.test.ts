@@ -86,6 +86,27 @@ test('lists that their server says still hold are not asked for again', async ()
   await expect.poll(() => lists).toBe(3);
 });
 
+test('what each set of capabilities was offered outlives the process', async () => {
+  const folder = temp();
+  const first = open(folder, { tools: [{ name: 'plain' }] });
+  await first.catalog.settle(1000);
+  first.catalog.connected('one', {
+    name: 'one',
+    spec: specOf('one'),
+    offered: 'sampling',
+    connect: async () => first.catalog.server('one')!.hello!,
+    request: async () => ({ tools: [{ name: 'samples' }] }),
+  });
+  await expect.poll(() => first.catalog.find('one', 'samples', 'sampling')).toBeDefined();
+  const second = open(folder, {});
+  await second.catalog.settle(0);
+  expect(second.catalog.find('one', 'plain', '')).toBeDefined();
+  expect(second.catalog.find('one', 'samples', '')).toBeUndefined();
+  expect(second.catalog.find('one', 'samples', 'sampling')).toBeDefined();
+  // Without a client, the set that was seen last.
+  expect(second.catalog.find('one', 'samples')).toBeDefined();
+});
+
 test('a server that cannot be reached keeps what is known of it', async () => {
   const folder = temp();
   await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
@@ -102,11 +123,13 @@ describe('files', () => {
   test.each([
     ['no JSON', 'nonsense'],
     ['another format', '{"format":99}'],
-    ['damaged', '{"format":1,"hello":{},"offer":{},"at":1}'],
+    ['damaged', '{"format":2,"at":1,"sets":[{"offered":"","hello":{},"offer":{}}]}'],
     ['a foreign thing', '[1,2]'],
+    ['without any set', '{"format":2,"at":1,"sets":[]}'],
+    ['with a set that is none', '{"format":2,"at":1,"sets":[5]}'],
     [
       'tools without names',
-      '{"format":1,"hello":{"era":"legacy","capabilities":{},"serverInfo":{}},"offer":{"tools":[{}],"resources":[],"templates":[],"prompts":[]},"at":1}',
+      '{"format":2,"at":1,"sets":[{"offered":"","hello":{"era":"legacy","capabilities":{},"serverInfo":{}},"offer":{"tools":[{}],"resources":[],"templates":[],"prompts":[]}}]}',
     ],
   ])('%s is ignored, said once, and written anew', async (_, text) => {
     const folder = temp();
@@ -120,7 +143,7 @@ describe('files', () => {
     expect(second.catalog.find('one', 'a')).toBeDefined();
     expect(second.told).toHaveLength(1);
     expect(second.told[0]).toContain(file);
-    expect(JSON.parse(readFileSync(file, 'utf8')).offer).toEqual(good.offer);
+    expect(JSON.parse(readFileSync(file, 'utf8')).sets).toEqual(good.sets);
   });
 
   test('a folder that cannot be written is said once and hurts nobody', async () => {
