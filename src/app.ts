@@ -74,7 +74,8 @@ export function createApp(config: Config, options: AppOptions): App {
   };
   const router = ({ catalog, pool }: Running, access: Access, offered?: () => string): Router =>
     createRouter({ catalog, pool, access, checker, stats, ...(offered && { offered }) });
-  const listed = ({ catalog }: Running, wait = settings.connect.firstListWait) => catalog.settle(wait);
+  const listed = ({ catalog, pool }: Running, wait = settings.connect.firstListWait, caller?: Caller) =>
+    catalog.settle(wait, caller && { offered: offeredKey(caller), connectionTo: (server) => pool.get(server, caller) });
 
   return {
     mainProfile: main,
@@ -99,7 +100,7 @@ export function createApp(config: Config, options: AppOptions): App {
       const { wishes } = found;
       const caller: Caller = { key: downstream.key, capabilities: {} };
       const own = router(found, accessOf(found, principal), setOf(caller));
-      const deps = { router: own, caller, settings, wishes, listed: () => listed(found) };
+      const deps = { router: own, caller, settings, wishes, listed: () => listed(found, undefined, caller) };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {

@@ -50,6 +50,13 @@ interface Slot {
   refreshTimer: NodeJS.Timeout | undefined;
 }
 
+/** For whom lists are wanted. */
+export interface Client {
+  /** Its set of capabilities, see `offeredKey`. */
+  offered: string;
+  connectionTo(server: string): Lister | undefined;
+}
+
 /** The connection that a list is asked of. */
 type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered'>;
 
@@ -101,18 +108,20 @@ export class Catalog {
     if (slot.listing.kind !== 'listed') await this.#refresh(slot);
   }
 
-  /** Makes everything known, all at once, and waits at most `wait` ms for what has to be listed. */
-  async settle(wait: number): Promise<void> {
+  /** Makes everything known that the client may see, all at once, and waits at most `wait` ms for what has to be listed. */
+  async settle(wait: number, client?: Client): Promise<void> {
     const open = [...this.#slots.values()].filter((slot) => {
       this.#restore(slot);
-      return slot.listing.kind === 'unlisted';
+      const known = client === undefined ? slot.bySet.size > 0 : slot.bySet.has(client.offered);
+      return !known && slot.listing.kind !== 'failed';
     });
     if (open.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, wait);
     });
-    await Promise.race([Promise.all(open.map((slot) => this.#refresh(slot))), timeout]);
+    const lists = open.map((slot) => this.#refresh(slot, client?.connectionTo(slot.name)));
+    await Promise.race([Promise.all(lists), timeout]);
     clearTimeout(timer);
   }
 
@@ -126,11 +135,7 @@ export class Catalog {
   connected(name: string, connection?: Lister): void {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
-    const { listing, offer, inFlight } = slot;
-    if (inFlight !== undefined && connection !== undefined && inFlight.connection !== connection) {
-      void inFlight.done.then(() => this.#refresh(slot, connection));
-      return;
-    }
+    const { listing, offer } = slot;
     const holds = listing.kind === 'listed' && Date.now() < listing.at + (offer.freshFor ?? 0);
     if (!holds) void this.#refresh(slot, connection);
   }
@@ -188,6 +193,10 @@ export class Catalog {
   #refresh(slot: Slot, asked?: Lister): Promise<void> {
     const connection = asked ?? this.#options.pool.get(slot.name);
     if (connection === undefined || this.#closed) return Promise.resolve();
+    const { inFlight } = slot;
+    if (inFlight !== undefined && asked !== undefined && inFlight.connection !== asked) {
+      return inFlight.done.then(() => this.#refresh(slot, asked));
+    }
     slot.inFlight ??= {
       connection,
       done: this.#list(slot, connection).finally(() => {

@@ -29,7 +29,8 @@ export async function run({ args, flags, stop, ...lifecycle }: Invocation): Prom
       throw new McpxError('config', 'no profile is enabled', { hint: 'enable one under "profiles" in the config' });
     // Whatever a dependency prints must not reach stdout, which belongs to JSON-RPC.
     globalThis.console = new Console(process.stderr, process.stderr);
-    app.start();
+    // Lists are made for the capabilities of the one client, when it has introduced itself.
+    if (config.settings.connect.mode === 'eager') app.start();
     await listenStdio({ gateway: app, profile, stop, maxBytes: config.settings.limits.messageBytes, log });
     return 0;
   } finally {

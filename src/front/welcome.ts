@@ -28,7 +28,11 @@ export async function introduce(params: Params, { kind, face, deps }: Session): 
   const own = { serverInfo: { name: 'mcpx', title: 'mcpx', version: VERSION }, ...instructionsOf(face) };
   // A client that asks for a version we do not know is offered the newest.
   const protocolVersion = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0];
-  if (kind === 'compact') return { protocolVersion, capabilities: COMPACT_CAPABILITIES, ...own };
+  if (kind === 'compact') {
+    // Everything becomes known meanwhile, and the answer does not wait for it.
+    setImmediate(() => void deps.listed());
+    return { protocolVersion, capabilities: COMPACT_CAPABILITIES, ...own };
+  }
   await deps.listed();
   const servers = deps.router.servers();
   return { protocolVersion, capabilities: unionOf(servers), ...own, ...transparent(servers, deps.settings) };

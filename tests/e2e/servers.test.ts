@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { nodeLock } from '../../scripts/node.mjs';
 import { hostTarget } from '../../scripts/project.mjs';
@@ -142,6 +143,34 @@ describe('the SDK client over stdio', () => {
     await expect(cancelled).rejects.toThrow(/abort/i);
     await expect(client.callTool(operation(0.1, 1))).resolves.toMatchObject({ content: expect.any(Array) });
   });
+});
+
+test('a client that can be asked sees what a server offers to such clients, and is asked', async () => {
+  const place = emptyPlace();
+  const config = place.file('mcp.json', {
+    mcpServers: { everything: { command: node, args: [serverScript('server-everything')] } },
+  });
+  const sampling = new Client({ name: 'e2e', version: '1.0.0' }, { capabilities: { sampling: {} } });
+  const plain = new Client({ name: 'e2e', version: '1.0.0' });
+  const asked: unknown[] = [];
+  sampling.setRequestHandler(CreateMessageRequestSchema, async ({ params }) => {
+    asked.push(params.messages);
+    return { model: 'e2e', role: 'assistant', content: { type: 'text', text: 'said by the client' } };
+  });
+  for (const client of [sampling, plain]) {
+    await client.connect(
+      new StdioClientTransport({ command: EXECUTABLE, args: ['serve', config], env: place.env, cwd: place.cwd }),
+    );
+    onTestFinished(() => client.close());
+  }
+  const text = async (client: Client, name: string, args: Record<string, unknown>) =>
+    JSON.stringify((await client.callTool({ name, arguments: args })).content);
+  const server = { server_name: 'everything' };
+  expect(await text(sampling, 'inspect', server)).toContain('trigger-sampling-request(');
+  expect(await text(plain, 'inspect', server)).not.toContain('trigger-sampling-request(');
+  const call = { ...server, tool_name: 'trigger-sampling-request', arguments: { prompt: 'hello', maxTokens: 10 } };
+  expect(await text(sampling, 'exec', call)).toContain('said by the client');
+  expect(asked).toHaveLength(1);
 });
 
 test('the SDK client works over HTTP', async () => {
