@@ -198,7 +198,7 @@ function describeState(
   return {
     state: state.kind,
     ...('since' in state && { since: new Date(state.since).toISOString() }),
-    ...('until' in state && state.until > Date.now() && { nextTry: new Date(state.until).toISOString() }),
+    ...(state.kind === 'backoff' && !state.resting && { nextTry: new Date(state.until).toISOString() }),
     ...(reason && state.kind !== 'ready' && { reason }),
   };
 }

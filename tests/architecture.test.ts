@@ -113,11 +113,11 @@ test.each(OWNERS)('$what is used by its owners only', ({ what, owners }) => {
   expect(users.filter((path) => !owns(owners, path))).toEqual([]);
 });
 
-test('the SDK is imported at run time by its two owners only', () => {
+test('the SDK is imported at run time for the old SSE transport only', () => {
   const users = sources
     .filter(({ imports }) => imports.some((one) => !one.typeOnly && one.specifier.startsWith('@modelcontextprotocol/')))
     .map(({ path }) => path);
-  expect(users.filter((path) => !['upstream/auth.ts', 'upstream/sse.ts'].includes(path))).toEqual([]);
+  expect(users).toEqual(['upstream/sse.ts']);
 });
 
 test('only the router sends work to a connection, beside the catalog that lists', () => {

@@ -108,6 +108,8 @@ const INERT = [
   { key: 'front.dialect', value: 'describe' },
   { key: 'front.execSplit', value: true },
   { key: 'limits.resultChars', value: 1000 },
+  { key: 'limits.resultStore', value: 1000 },
+  { key: 'limits.concurrentCalls', value: 10 },
 ];
 
 /** The keys in the paragraph on keys without effect; those after `http` are its own. */

@@ -32,7 +32,8 @@ async function ask(base: string): Promise<Status> {
     },
   );
   if (response.status === 401) {
-    throw new McpxError('auth', `the gateway at ${base} wants a token`, { hint: 'set MCPX_TOKEN' });
+    const why = token === undefined ? 'wants a token' : 'refuses the token in MCPX_TOKEN';
+    throw new McpxError('auth', `the gateway at ${base} ${why}`, { hint: 'set MCPX_TOKEN to one of its tokens' });
   }
   if (!response.ok) throw new McpxError('failed', `the gateway at ${base} answered with HTTP ${response.status}`);
   return (await response.json()) as Status;

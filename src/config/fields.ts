@@ -189,7 +189,9 @@ export const SETTINGS = {
   }),
   policy: group('Rules for every profile.', {
     confirm: choice('Ask the user before destructive tools run.', 'off', 'destructive'),
-    deny: texts('Globs over "server.tool" that nobody may use.'),
+    deny: texts(
+      'Globs of what nobody may use: over "server.tool" with a server and a dot first, as in "*.drop_*", else over names.',
+    ),
   }),
   lock: choice('What to do when a tool changed its definition.', 'off', 'warn', 'session', 'enforce'),
   log: group('What mcpx says on stderr.', {

@@ -1,5 +1,5 @@
 /** Settings that are read but do nothing in this version: whoever sets one must hear it, above all where it would protect. */
-import { DEFAULTS, type Settings } from './config.ts';
+import { DEFAULTS, type Profile, type Settings } from './config.ts';
 import type { Findings } from './findings.ts';
 import { sameJson } from './json.ts';
 
@@ -14,14 +14,21 @@ const INERT: [path: string, read: (settings: Settings) => unknown, expects: stri
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
   ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],
   ['front.execSplit', ({ front }) => front.execSplit, 'there is no exec_read'],
+  ['limits.concurrentCalls', ({ limits }) => limits.concurrentCalls, 'only each server has a limit'],
+  ['limits.resultStore', ({ limits }) => limits.resultStore, 'no result is stored'],
   ['limits.resultChars', ({ limits }) => limits.resultChars, 'results are passed on whole'],
   ['watch', ({ watch }) => watch, 'the config is read once, at the start'],
 ];
 
-export function warnInert(settings: Settings, findings: Pick<Findings, 'warn'>): void {
+export function warnInert(settings: Settings, profiles: readonly Profile[], findings: Pick<Findings, 'warn'>): void {
   for (const [path, read, expects] of INERT) {
     if (!sameJson(read(settings), read(DEFAULTS))) {
       findings.warn({ message: `"${path}" has no effect in this version: ${expects}` });
     }
+  }
+  for (const spec of new Set(profiles.flatMap(({ servers }) => servers))) {
+    if (!('oauth' in spec) || spec.oauth === undefined) continue;
+    const message = `"oauth" of server "${spec.name}" has no effect in this version: nobody is signed in`;
+    findings.warn({ message, place: spec.place, hint: 'give it a token in "headers"' });
   }
 }

@@ -83,7 +83,7 @@ interface Finish {
 function finish(merged: Merged, { options, world, findings, sources }: Finish): Config {
   const { settings, profile, front } = applyOverrides(merged.settings, options.overrides ?? {}, world, findings);
   findings.check(sources);
-  warnInert(settings, findings);
+  warnInert(settings, merged.profiles, findings);
   const { self } = options;
   const kept =
     self === undefined

@@ -1,7 +1,7 @@
 /** Reads which server and tool the arguments of `inspect` and `exec` mean. */
 import { McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
-import { didYouMean } from '../router/missing.ts';
+import { didYouMean, some } from '../router/missing.ts';
 import type { Router } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
 
@@ -27,7 +27,9 @@ export function ownerOf(tool: string, router: Pick<Router, 'owners' | 'servers'>
   if (owners.length === 1 && owners[0] !== undefined) return owners[0];
   if (owners.length === 0) {
     const names = router.servers().flatMap(({ tools }) => tools.map(({ name }) => name));
-    throw new McpxError('not_found', `no server has a tool "${tool}"${didYouMean(nearest(tool, names))}`);
+    throw new McpxError('not_found', `no server has a tool "${tool}"${didYouMean(nearest(tool, names))}`, {
+      hint: `the servers are: ${some(router.servers().map(({ name }) => name))}`,
+    });
   }
   throw new McpxError('not_found', `several servers have a tool "${tool}": ${owners.join(', ')}`, {
     hint: 'say which one in "server_name"',

@@ -45,7 +45,7 @@ export function didYouMean(names: string[]): string {
 /** Names in an error; a longer list is cut and counted. */
 const MAX_NAMES = 40;
 
-function some(names: string[]): string {
+export function some(names: string[]): string {
   const shown = [...names].sort().slice(0, MAX_NAMES).join(', ');
   return names.length <= MAX_NAMES ? shown : `${shown} and ${names.length - MAX_NAMES} more`;
 }

@@ -1,4 +1,4 @@
-/** What children write to stderr, in one bounded file per server: for `mcpx logs` and for whoever looks into the folder. */
+/** What children write to stderr, in one bounded file per server, for whoever looks into the folder. */
 import { renameSync, statSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';

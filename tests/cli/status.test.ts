@@ -62,6 +62,9 @@ test('a gateway with tokens wants one', async () => {
   const { url, end } = await gateway({ mcpServers: {}, http: { auth: { tokens: [{ name: 'ci', token: 'right' }] } } });
   expect(await mcpx(['status', '--url', url])).toBe(3);
   expect(shown.stderr).toContain('MCPX_TOKEN');
+  vi.stubEnv('MCPX_TOKEN', 'wrong');
+  expect(await mcpx(['status', '--url', url])).toBe(3);
+  expect(shown.stderr).toContain('refuses the token in MCPX_TOKEN');
   vi.stubEnv('MCPX_TOKEN', 'right');
   expect(await mcpx(['status', '--url', url])).toBe(0);
   expect(shown.stdout).toContain('no server is configured');

@@ -198,7 +198,7 @@ describe('an upstream that dies', () => {
     const { pid } = upstream.diagnostics();
     const started = Date.now();
     const outcomes = await Promise.all([failure(call(upstream, 'never')), failure(call(upstream, tool, args))]);
-    expect(Date.now() - started).toBeLessThan(1000);
+    expect(Date.now() - started).toBeLessThan(3000);
     for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 'unreachable', message });
     expect(upstream.state).toMatchObject({ kind: 'backoff', failures: 1, reason: message });
     expect(await call(upstream, 'echo', { again: true })).toEqual({ again: true });

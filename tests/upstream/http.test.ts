@@ -296,7 +296,7 @@ describe('an HTTP upstream that fails a call', () => {
     await upstream.connect();
     const started = Date.now();
     expect(await failure(call(upstream, 'x'))).toMatchObject(expected);
-    expect(Date.now() - started).toBeLessThan(1000);
+    expect(Date.now() - started).toBeLessThan(3000);
     broken = false;
     expect(await call(upstream, 'x', { fine: true })).toEqual({ fine: true });
     expect(server.asked().filter((what) => what === 'POST initialize')).toHaveLength(1);
@@ -453,6 +453,6 @@ describe('an HTTP upstream that goes away', () => {
     const started = Date.now();
     await server.stop();
     expect(await waiting).toMatchObject({ code: 'unreachable' });
-    expect(Date.now() - started).toBeLessThan(1000);
+    expect(Date.now() - started).toBeLessThan(3000);
   });
 });
