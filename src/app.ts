@@ -156,7 +156,7 @@ function run(profile: Profile, { settings }: Config, { log, store, children, std
       state: (server, state, connection) => {
         if (state.kind !== 'ready') return;
         catalog.connected(server, connection);
-        wishes.reconnected(server);
+        wishes.connected(server);
       },
     },
   });

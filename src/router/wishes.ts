@@ -1,4 +1,4 @@
-/** What downstreams want of upstreams as long as they are there: news of resources, and a log level. Told again after a reconnect. */
+/** What downstreams want of upstreams as long as they are there: news of resources, and a log level. */
 import type { Located } from '../catalog/uris.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
@@ -25,8 +25,8 @@ export interface Wishes {
   hears(level: unknown, holder: string): boolean;
   /** A downstream has gone: what only it wanted is called off. */
   leave(holder: string): void;
-  /** An upstream has been connected anew and knows nothing. */
-  reconnected(server: string): void;
+  /** An upstream has just been connected: it learns the level. Its own subscriptions a connection renews by itself. */
+  connected(server: string): void;
 }
 
 export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; log: Log }): Wishes {
@@ -76,11 +76,6 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; l
         if (unsubscribe({ server, uri }, holder)) tell(server, 'resources/unsubscribe', { uri });
       }
     },
-    reconnected(server) {
-      tellLevel(server);
-      for (const entry of resources.values()) {
-        if (entry.server === server) tell(server, 'resources/subscribe', { uri: entry.uri });
-      }
-    },
+    connected: tellLevel,
   };
 }

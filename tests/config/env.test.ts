@@ -26,7 +26,7 @@ function remote(fields: object): ServerSpec {
   };
 }
 
-const CONTEXT = { inheritEnv: 'none', env: {}, home: '/home/me', cwd: '/work', platform: 'linux' } as const;
+const CONTEXT = { inheritEnv: 'none', env: {}, home: '/home/me', cwd: '/folder', platform: 'linux' } as const;
 
 function launch(spec: ServerSpec, context: object = {}): Extract<Launch, { type: 'stdio' }> {
   return resolveLaunch(spec, { ...CONTEXT, ...context }) as Extract<Launch, { type: 'stdio' }>;
@@ -55,9 +55,9 @@ describe('placeholders', () => {
     ['$env:A/rest', '1/rest'],
     ['{env:A}', '1'],
     ['${userHome}/x', '/home/me/x'],
-    ['${workspaceFolder}', '/work'],
+    ['${workspaceFolder}', '/folder'],
     ['${workspaceFolderBasename}', 'work'],
-    ['${cwd}', '/work'],
+    ['${cwd}', '/folder'],
     ['a${pathSeparator}b${/}c', 'a/b/c'],
     ['${configDir}', '/etc/mcpx'],
     ['$${A}', '${A}'],
@@ -293,7 +293,7 @@ describe('rule 11: relative paths belong to the file that defines them', () => {
   });
 
   test('without a file they belong to the working directory', () => {
-    expect(launch(stdio({ command: './x' }, '')).command).toBe('/work/x');
+    expect(launch(stdio({ command: './x' }, '')).command).toBe('/folder/x');
   });
 
   test('on Windows with backslashes', () => {

@@ -148,19 +148,14 @@ describe('wishes', () => {
     expect([isLogLevel('notice'), isLogLevel('loud'), isLogLevel(3)]).toEqual([true, false, false]);
   });
 
-  test('a new connection is told everything again', () => {
+  test('a new connection is told the level that somebody wants', () => {
     const { wishes, told } = world({ a: 'ready' });
-    wishes.reconnected('a');
+    wishes.connected('a');
     expect(told).toEqual([]);
     wishes.setLevel('warning', 'one');
-    wishes.subscribe(resource, 'one');
-    wishes.subscribe({ server: 'b', uri: 'z' }, 'one');
     told.length = 0;
-    wishes.reconnected('a');
-    expect(told).toEqual([
-      ['a', 'logging/setLevel', { level: 'warning' }],
-      ['a', 'resources/subscribe', { uri: 'x://y' }],
-    ]);
+    wishes.connected('a');
+    expect(told).toEqual([['a', 'logging/setLevel', { level: 'warning' }]]);
   });
 
   test('a server without logging is not told a level', () => {

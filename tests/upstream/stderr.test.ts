@@ -13,7 +13,7 @@ describe('what is quoted of stderr', () => {
   const NPM = [
     'npm warn exec The following package was not found and will be installed: nope@1.0.0',
     'npm error code E404',
-    'npm error 404 Not Found - GET https://registry.example/nope - Not found',
+    'npm error 404 Not Found - GET https://packages.example/nope - Not found',
     'npm error A complete log of this run can be found in: /home/me/.npm/_logs/x.log',
     'npm notice',
     'npm notice New major version of npm available! 10.9.0 -> 11.0.0',
@@ -35,7 +35,7 @@ describe('what is quoted of stderr', () => {
     [
       'of npx: not its advertisement',
       NPM,
-      ' (stderr: npm error code E404 | npm error 404 Not Found - GET https://registry.example/nope - Not found)',
+      ' (stderr: npm error code E404 | npm error 404 Not Found - GET https://packages.example/nope - Not found)',
     ],
     ['of node: the error, not the frames', NODE, "Error: Cannot find module 'nope' |   code: 'MODULE_NOT_FOUND')"],
     [
