@@ -56,7 +56,7 @@ describe('placeholders', () => {
     ['{env:A}', '1'],
     ['${userHome}/x', '/home/me/x'],
     ['${workspaceFolder}', '/folder'],
-    ['${workspaceFolderBasename}', 'work'],
+    ['${workspaceFolderBasename}', 'folder'],
     ['${cwd}', '/folder'],
     ['a${pathSeparator}b${/}c', 'a/b/c'],
     ['${configDir}', '/etc/mcpx'],
