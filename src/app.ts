@@ -74,8 +74,7 @@ export function createApp(config: Config, options: AppOptions): App {
   };
   const router = ({ catalog, pool }: Running, access: Access, offered?: () => string): Router =>
     createRouter({ catalog, pool, access, checker, stats, ...(offered && { offered }) });
-  const listed = ({ catalog, pool }: Running, wait = settings.connect.firstListWait, caller?: Caller) =>
-    catalog.settle(wait, caller && { offered: offeredKey(caller), connectionTo: (server) => pool.get(server, caller) });
+  const { firstListWait } = settings.connect;
 
   return {
     mainProfile: main,
@@ -94,13 +93,16 @@ export function createApp(config: Config, options: AppOptions): App {
       const found = find(name);
       return router(found, found.access);
     },
-    listed: (name, wait) => listed(find(name), wait),
+    listed: (name, wait = firstListWait) => find(name).catalog.settle(wait),
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
-      const { wishes } = found;
+      const { wishes, catalog, pool } = found;
       const caller: Caller = { key: downstream.key, capabilities: {} };
-      const own = router(found, accessOf(found, principal), setOf(caller));
-      const deps = { router: own, caller, settings, wishes, listed: () => listed(found, undefined, caller) };
+      const offered = setOf(caller);
+      const connectionTo = (server: string) => pool.get(server, caller);
+      const listed = () => catalog.settle(firstListWait, { offered: offered(), connectionTo });
+      const own = router(found, accessOf(found, principal), offered);
+      const deps = { router: own, caller, settings, wishes, listed };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {
@@ -108,7 +110,7 @@ export function createApp(config: Config, options: AppOptions): App {
         close() {
           found.fronts.delete(front);
           front.close();
-          found.pool.release(downstream.key);
+          pool.release(downstream.key);
         },
       };
     },

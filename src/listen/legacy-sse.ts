@@ -9,7 +9,7 @@ import { EventStream } from './events.ts';
 import type { Session } from './gateway.ts';
 import { sendEmpty, sendRpcError } from './reply.ts';
 import type { Member } from './sessions.ts';
-import { type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
+import { hasRoom, type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
 
 /** Characters that may wait before the client is asked nothing more, and before it may ask nothing more. */
 const MAX_QUESTIONS = 1024 * 1024;
@@ -106,12 +106,7 @@ export class SseSession implements Member {
 export function serveSse(visit: McpVisit, deps: McpDeps): void {
   const { response, profile, principal } = visit;
   const { sessions, log } = deps;
-  const full = sessions.room(principal);
-  if (full !== undefined) {
-    const error = { code: -32000, message: full.message };
-    sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
-    return;
-  }
+  if (!hasRoom(visit, deps)) return;
   const session = new SseSession({
     id: sessions.newId(),
     profile,

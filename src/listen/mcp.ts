@@ -11,7 +11,7 @@ import { serveModern } from './modern.ts';
 import { acceptsEvents, readAccept, readVersion, VERSIONS_TEXT } from './negotiate.ts';
 import { sendEmpty, sendRpcError } from './reply.ts';
 import { allowsBatch, HttpSession } from './session.ts';
-import { type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
+import { hasRoom, type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
 
 const SESSION_HEADER = 'mcp-session-id';
 
@@ -96,11 +96,7 @@ function batchProblem({ messages }: Posted, version: string): string | undefined
 async function initialize(request: RpcRequest, accepts: Accepts, visit: McpVisit, deps: McpDeps): Promise<void> {
   const { response, profile, principal } = visit;
   const { sessions, parking, log } = deps;
-  const full = sessions.room(principal);
-  if (full !== undefined) {
-    const error = { code: -32000, message: full.message, id: request.id };
-    return sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
-  }
+  if (!hasRoom(visit, deps, request.id)) return;
   const session = new HttpSession({
     id: sessions.newId(),
     profile,

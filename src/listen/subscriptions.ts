@@ -5,7 +5,7 @@ import { complete, type Envelope, introduce, META } from './envelope.ts';
 import { EventStream } from './events.ts';
 import { sendRpcError } from './reply.ts';
 import type { Member } from './sessions.ts';
-import { type McpDeps, type McpVisit, openFront } from './visit.ts';
+import { hasRoom, type McpDeps, type McpVisit, openFront } from './visit.ts';
 
 /** Lists that change, by the name of the wish. */
 const LISTS: ReadonlyMap<string, string> = new Map([
@@ -54,11 +54,7 @@ export async function serveListen(
   const wanted = request.params?.notifications;
   if (!isRecord(wanted))
     return sendRpcError(response, 400, { code: INVALID_PARAMS, message: '"notifications" must be an object', id });
-  const full = sessions.room(principal);
-  if (full !== undefined) {
-    const error = { code: -32000, message: full.message, id };
-    return sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
-  }
+  if (!hasRoom(visit, deps, id)) return;
   const stamp = { [`${META}subscriptionId`]: id };
   let heard: ReadonlySet<string> = new Set();
   let serverInfo: unknown;

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
-import { INVALID_REQUEST, type Params } from '../wire/message.ts';
+import { type Id, INVALID_REQUEST, type Params } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
 import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
@@ -32,6 +32,15 @@ export interface McpDeps {
   rounds: Rounds;
   parking: Parking;
   log: Log;
+}
+
+/** Whether one more session may begin; where not, the answer says so and when to try again. */
+export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps, id: Id | null = null): boolean {
+  const full = sessions.room(principal);
+  if (full === undefined) return true;
+  const error = { code: -32000, message: full.message, id };
+  sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
+  return false;
 }
 
 /** The messages of the body; where there are none, the answer is on its way. */

@@ -1,4 +1,7 @@
 /** JSON-RPC 2.0 messages as mcpx holds them: parsed once, unknown fields kept. */
+import { isRecord } from '../config/json.ts';
+
+export { isRecord };
 
 export type Id = string | number;
 export type Params = Record<string, unknown>;
@@ -41,10 +44,6 @@ export const INTERNAL_ERROR = -32603;
 /** Id 0 is legal, so ids are tested by type and never for truthiness. */
 export function isId(value: unknown): value is Id {
   return typeof value === 'string' || typeof value === 'number';
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function isRequest(message: Message): message is RpcRequest {

@@ -3,12 +3,13 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
-import { type Config, DEFAULTS, type Profile, type Token } from '../../src/config/config.ts';
+import { type Config, DEFAULTS, type Profile } from '../../src/config/config.ts';
 import { isLoopback, urlOf } from '../../src/listen/guard.ts';
 import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createAuthenticator } from '../../src/policy/auth.ts';
 import { specOf } from '../world.ts';
+import { token } from './harness.ts';
 
 const open: { app: App; listener: HttpListener }[] = [];
 afterEach(async () => {
@@ -25,16 +26,6 @@ const profile = (name: string, servers: string[], more: Partial<Profile> = {}): 
   tools: {},
   resources: {},
   prompts: {},
-  ...more,
-});
-
-const token = (name: string, secret: string, more: Partial<Token> = {}) => ({
-  name,
-  secret,
-  tools: {},
-  resources: {},
-  prompts: {},
-  admin: false,
   ...more,
 });
 
