@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createApp } from '../src/app.ts';
+import { createApp } from '../src/app/app.ts';
 import { longName, nameOf, namesOf } from '../src/cli/command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from '../src/cli/commands.ts';
 import { DEFAULTS } from '../src/config/config.ts';

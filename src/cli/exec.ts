@@ -1,6 +1,6 @@
 /** `mcpx exec server.tool key=value …`: runs one tool, prints what it answered. */
 import { readFileSync } from 'node:fs';
-import type { App } from '../app.ts';
+import type { App } from '../app/app.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
 import { ownerOf } from '../front/target.ts';
 import type { ToolResult } from '../router/router.ts';

@@ -1,5 +1,5 @@
 /** Starts the HTTP listener on an App, for `serve --http` and `demo`. */
-import type { App } from '../app.ts';
+import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { resolveTokens } from '../config/env.ts';
 import { type HttpListener, listenHttp } from '../listen/http.ts';

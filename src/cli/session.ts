@@ -1,6 +1,6 @@
 /** What commands share: loading the config, and an App that lives as long as the command. */
 import { join } from 'node:path';
-import { type App, createApp } from '../app.ts';
+import { type App, createApp } from '../app/app.ts';
 import { createCatalogStore } from '../catalog/store.ts';
 import type { Config } from '../config/config.ts';
 import { warningText } from '../config/findings.ts';

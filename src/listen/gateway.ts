@@ -1,4 +1,4 @@
-/** What listeners need of the running program; `app.ts` provides it. */
+/** What listeners need of the running program; `app/app.ts` provides it. */
 import type { FrontKind } from '../config/config.ts';
 import type { Downstream, Front } from '../front/front.ts';
 import type { Principal } from '../policy/auth.ts';

@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type App, createApp } from '../../src/app.ts';
+import { type App, createApp } from '../../src/app/app.ts';
 import { type Config, DEFAULTS, type Profile } from '../../src/config/config.ts';
 import { isLoopback, urlOf } from '../../src/listen/guard.ts';
 import { type HttpListener, listenHttp } from '../../src/listen/http.ts';

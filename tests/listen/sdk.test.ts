@@ -4,7 +4,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { type Config, DEFAULTS } from '../../src/config/config.ts';
 import { listenHttp } from '../../src/listen/http.ts';
 import { SILENT } from '../../src/observe/log.ts';

@@ -1,0 +1,110 @@
+/** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
+import type { Config } from '../config/config.ts';
+import { mainProfile } from '../config/config.ts';
+import { McpxError } from '../errors.ts';
+import { createFront } from '../front/front.ts';
+import type { Gateway } from '../listen/gateway.ts';
+import { createStats } from '../observe/stats.ts';
+import type { Access } from '../policy/access.ts';
+import { createArgumentChecker } from '../router/arguments.ts';
+import { createRouter, type Router } from '../router/router.ts';
+import type { Caller } from '../upstream/pool.ts';
+import { offeredKey } from '../upstream/sharing.ts';
+import type { StopBounds } from '../upstream/transport.ts';
+import { type AppOptions, accessOf, type Running, runProfile } from './running.ts';
+import { describeStatus } from './status.ts';
+
+export interface App extends Gateway {
+  /** Makes every upstream known in the background: from the disk, or by starting it once. Eager ones are all started. */
+  start(): void;
+  /** The router of a profile, for the command line; throws not_found. */
+  router(profile?: string): Router;
+  /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). */
+  listed(profile?: string, wait?: number): Promise<void>;
+  /** Ends every upstream; nothing is left running when it resolves. Again with smaller bounds hurries it. */
+  stop(bounds?: StopBounds): Promise<void>;
+  /** Kills every child at once, for the way out of a crash. */
+  killNow(): void;
+}
+
+export function createApp(config: Config, options: AppOptions): App {
+  const { settings } = config;
+  const stats = createStats();
+  const checker = createArgumentChecker();
+  const started = Date.now();
+  const running = new Map(
+    config.profiles
+      .filter(({ enabled }) => enabled)
+      .map((profile) => [profile.name, runProfile(profile, config, options)]),
+  );
+  const main = mainProfile(config)?.name;
+
+  const find = (name = main): Running => {
+    const found = running.get(name ?? '');
+    if (found !== undefined) return found;
+    const names = [...running.keys()].join(', ');
+    throw new McpxError('not_found', `no enabled profile is called "${name ?? ''}"`, {
+      hint: `the profiles are: ${names}`,
+    });
+  };
+  const router = ({ catalog, pool }: Running, access: Access, offered?: () => string): Router =>
+    createRouter({ catalog, pool, access, checker, stats, ...(offered && { offered }) });
+  const { firstListWait } = settings.connect;
+
+  return {
+    mainProfile: main,
+    profileState: (name) => {
+      if (running.has(name)) return 'enabled';
+      return config.profiles.some((profile) => profile.name === name) ? 'disabled' : 'unknown';
+    },
+    start() {
+      for (const { catalog, pool } of running.values()) {
+        void catalog.settle(0);
+        // What cannot be reached says so in its state and to whoever calls it.
+        if (settings.connect.mode === 'eager') for (const one of pool.all()) one.connect().catch(() => undefined);
+      }
+    },
+    router: (name) => {
+      const found = find(name);
+      return router(found, found.access);
+    },
+    listed: (name, wait = firstListWait) => find(name).catalog.settle(wait),
+    open({ profile, front: kind, downstream, principal }) {
+      const found = find(profile);
+      const { wishes, catalog, pool } = found;
+      const caller: Caller = { key: downstream.key, capabilities: {} };
+      const offered = setOf(caller);
+      const connectionTo = (server: string) => pool.get(server, caller);
+      const listed = () => catalog.settle(firstListWait, { offered: offered(), connectionTo });
+      const own = router(found, accessOf(found, principal), offered);
+      const deps = { router: own, caller, settings, wishes, listed };
+      const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
+      found.fronts.add(front);
+      return {
+        front,
+        close() {
+          found.fronts.delete(front);
+          front.close();
+          pool.release(downstream.key);
+        },
+      };
+    },
+    status: (principal) => describeStatus({ config, running, stats, started }, principal),
+    async stop(bounds) {
+      for (const { catalog } of running.values()) catalog.close();
+      await Promise.all([...running.values()].map(({ pool }) => pool.close(bounds)));
+    },
+    killNow() {
+      for (const { pool } of running.values()) pool.killNow();
+    },
+  };
+}
+
+/** The set of capabilities that a client offers; worked out again only when it has introduced itself. */
+function setOf(caller: Caller): () => string {
+  let known: { of: Caller['capabilities']; key: string } | undefined;
+  return () => {
+    if (known?.of !== caller.capabilities) known = { of: caller.capabilities, key: offeredKey(caller) };
+    return known.key;
+  };
+}

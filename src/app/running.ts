@@ -1,0 +1,77 @@
+/** A profile at work: its pool, catalog and rules, and who is told what happens in them. */
+import { Catalog } from '../catalog/catalog.ts';
+import type { CatalogStore } from '../catalog/store.ts';
+import type { Config, Profile } from '../config/config.ts';
+import type { Front } from '../front/front.ts';
+import type { Log } from '../observe/log.ts';
+import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
+import type { Principal } from '../policy/auth.ts';
+import { answerQuestion, belongsToCall } from '../router/reverse.ts';
+import { createWishes, type Wishes } from '../router/wishes.ts';
+import type { ChildRecords } from '../upstream/owners.ts';
+import { createPool, type Pool } from '../upstream/pool.ts';
+import type { StderrFiles } from '../upstream/stderr-file.ts';
+
+export interface Running {
+  profile: Profile;
+  pool: Pool;
+  catalog: Catalog;
+  wishes: Wishes;
+  access: Access;
+  fronts: Set<Front>;
+}
+
+export interface AppOptions {
+  log: Log;
+  /** Where catalogs outlive the process; none for the demo. */
+  store?: CatalogStore;
+  /** Where children are written down while they run, and what they write to stderr. */
+  children?: ChildRecords;
+  stderr?: StderrFiles;
+}
+
+export function runProfile(
+  profile: Profile,
+  { settings }: Config,
+  { log, store, children, stderr }: AppOptions,
+): Running {
+  const fronts = new Set<Front>();
+  const pool = createPool({
+    servers: profile.servers,
+    settings,
+    log,
+    recall: (spec) => [...(store?.read(spec)?.bySet.values() ?? [])].at(-1)?.hello,
+    children,
+    stderr,
+    events: {
+      notification: (server, heard, { owner }) => {
+        catalog.noticed(server, heard.method);
+        if (belongsToCall(heard)) return;
+        for (const front of fronts) {
+          if (owner === undefined || front.key === owner) front.heard(server, heard.method, heard.params);
+        }
+      },
+      request: answerQuestion,
+      state: (server, state, connection) => {
+        if (state.kind !== 'ready') return;
+        catalog.connected(server, connection);
+        wishes.connected(server);
+      },
+    },
+  });
+  const catalog = new Catalog({
+    servers: profile.servers,
+    pool,
+    log,
+    ...(store && { store }),
+    changed: (_, kinds) => {
+      for (const front of fronts) front.changed(kinds);
+    },
+  });
+  const wishes = createWishes({ pool, log });
+  return { profile, pool, catalog, wishes, access: createAccess({ profile, policy: settings.policy }), fronts };
+}
+
+export function accessOf({ access }: Running, principal: Principal | undefined): Access {
+  return principal === undefined ? access : narrowAccess(access, principal);
+}

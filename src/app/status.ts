@@ -1,0 +1,76 @@
+/** What `GET /api/status` and `mcpx status` show; never a secret. */
+import type { ServerEntry } from '../catalog/catalog.ts';
+import type { Config, Profile } from '../config/config.ts';
+import { messageOf } from '../errors.ts';
+import type { ServerStatus, Status } from '../listen/gateway.ts';
+import type { Stats } from '../observe/stats.ts';
+import type { Access } from '../policy/access.ts';
+import { mayUseProfile, type Principal } from '../policy/auth.ts';
+import type { ConnectionState } from '../upstream/connection.ts';
+import { VERSION } from '../version.ts';
+import { accessOf, type Running } from './running.ts';
+
+export interface Described {
+  config: Config;
+  running: ReadonlyMap<string, Running>;
+  stats: Stats;
+  started: number;
+}
+
+export function describeStatus({ config, running, stats, started }: Described, principal?: Principal): Status {
+  return {
+    name: 'mcpx',
+    version: VERSION,
+    uptime: Math.round((Date.now() - started) / 1000),
+    profiles: config.profiles
+      .filter(({ name }) => principal === undefined || mayUseProfile(principal, name))
+      .map((profile) => ({
+        name: profile.name,
+        enabled: profile.enabled,
+        servers: profile.servers.map((spec) => serverStatus(spec, running.get(profile.name), principal)),
+      })),
+    calls: callCounts(stats),
+  };
+}
+
+function serverStatus(
+  spec: Profile['servers'][number],
+  running: Running | undefined,
+  principal: Principal | undefined,
+): ServerStatus {
+  const entry = running?.catalog.server(spec.name);
+  const state = running?.pool.get(spec.name)?.state ?? { kind: 'idle' };
+  return {
+    name: spec.name,
+    ...(spec.title && { title: spec.title }),
+    type: spec.type,
+    ...(spec.disabled ? { state: 'disabled' } : describeState(state, entry)),
+    tools: running === undefined ? 0 : visibleTools(entry, accessOf(running, principal)),
+  };
+}
+
+function describeState(
+  state: ConnectionState,
+  entry: ServerEntry | undefined,
+): Pick<ServerStatus, 'state' | 'since' | 'nextTry' | 'reason'> {
+  const failure = entry?.listing.kind === 'failed' ? messageOf(entry.listing.error) : undefined;
+  const reason = 'reason' in state ? state.reason : failure;
+  return {
+    state: state.kind,
+    ...('since' in state && { since: new Date(state.since).toISOString() }),
+    ...(state.kind === 'backoff' && !state.resting && { nextTry: new Date(state.until).toISOString() }),
+    ...(reason && state.kind !== 'ready' && { reason }),
+  };
+}
+
+function visibleTools(entry: ServerEntry | undefined, access: Access): number {
+  const seen = (entry?.offer.tools ?? []).filter(({ tool }) =>
+    access.allows({ server: entry?.name ?? '', kind: 'tool', name: tool.name }),
+  );
+  return seen.length;
+}
+
+function callCounts(stats: Stats): { calls: number; errors: number } {
+  const { calls, errors } = stats.snapshot();
+  return { calls, errors };
+}
