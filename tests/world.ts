@@ -5,6 +5,7 @@ import type { CatalogStore } from '../src/catalog/store.ts';
 import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
 import type { FrontDeps } from '../src/front/front.ts';
 import { createLog } from '../src/observe/log.ts';
+import { createObserver, type Observer } from '../src/observe/observer.ts';
 import { createStats } from '../src/observe/stats.ts';
 import { createAccess } from '../src/policy/access.ts';
 import { createArgumentChecker } from '../src/router/arguments.ts';
@@ -35,6 +36,7 @@ export interface World {
   logged: string[];
   changes: string[];
   stats: ReturnType<typeof createStats>;
+  observer: Observer;
 }
 
 export function specOf(name: string, more: Partial<ServerSpec> = {}): ServerSpec {
@@ -75,10 +77,15 @@ export function createWorld(
     policy: settings.policy,
   });
   const stats = createStats();
-  const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), stats });
+  const observer = createObserver();
+  observer.subscribe((happening) => {
+    if (happening.type === 'call_ended') stats.record(happening.call);
+  });
+  const calls = observer.calls({ profile: 'default' });
+  const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), calls });
   const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
   const deps = { router, caller: { key: 'k', capabilities: {} }, settings, wishes, listed: () => catalog.settle(1000) };
-  return { catalog, router, deps, sent, logged, changes, stats };
+  return { catalog, router, deps, sent, logged, changes, stats, observer };
 }
 
 export const CALLER = { key: 'test', capabilities: {} };

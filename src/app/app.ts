@@ -4,8 +4,10 @@ import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createFront } from '../front/front.ts';
 import type { Gateway } from '../listen/gateway.ts';
+import { createObserver } from '../observe/observer.ts';
 import { createStats } from '../observe/stats.ts';
 import type { Access } from '../policy/access.ts';
+import type { Principal } from '../policy/auth.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
 import { createRouter, type Router } from '../router/router.ts';
 import type { Caller } from '../upstream/pool.ts';
@@ -27,15 +29,25 @@ export interface App extends Gateway {
   killNow(): void;
 }
 
+/** For whom a router is made. */
+interface As {
+  principal?: Principal | undefined;
+  offered?: () => string;
+}
+
 export function createApp(config: Config, options: AppOptions): App {
   const { settings } = config;
+  const observer = createObserver();
   const stats = createStats();
+  observer.subscribe((happening) => {
+    if (happening.type === 'call_ended') stats.record(happening.call);
+  });
   const checker = createArgumentChecker();
   const started = Date.now();
   const running = new Map(
     config.profiles
       .filter(({ enabled }) => enabled)
-      .map((profile) => [profile.name, runProfile(profile, config, options)]),
+      .map((profile) => [profile.name, runProfile(profile, config, { ...options, observer })]),
   );
   const main = mainProfile(config)?.name;
 
@@ -47,8 +59,10 @@ export function createApp(config: Config, options: AppOptions): App {
       hint: `the profiles are: ${names}`,
     });
   };
-  const router = ({ catalog, pool }: Running, access: Access, offered?: () => string): Router =>
-    createRouter({ catalog, pool, access, checker, stats, ...(offered && { offered }) });
+  const router = ({ catalog, pool, profile }: Running, access: Access, as: As = {}): Router => {
+    const calls = observer.calls({ profile: profile.name, principal: as.principal?.name });
+    return createRouter({ catalog, pool, access, checker, calls, ...(as.offered && { offered: as.offered }) });
+  };
   const { firstListWait } = settings.connect;
 
   return {
@@ -76,7 +90,7 @@ export function createApp(config: Config, options: AppOptions): App {
       const offered = setOf(caller);
       const connectionTo = (server: string) => pool.get(server, caller);
       const listed = () => catalog.settle(firstListWait, { offered: offered(), connectionTo });
-      const own = router(found, accessOf(found, principal), offered);
+      const own = router(found, accessOf(found, principal), { principal, offered });
       const deps = { router: own, caller, settings, wishes, listed };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);

@@ -4,6 +4,7 @@ import type { CatalogStore } from '../catalog/store.ts';
 import type { Config, Profile } from '../config/config.ts';
 import type { Front } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
+import type { Observer } from '../observe/observer.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import { answerQuestion, belongsToCall } from '../router/reverse.ts';
@@ -33,8 +34,9 @@ export interface AppOptions {
 export function runProfile(
   profile: Profile,
   { settings }: Config,
-  { log, store, children, stderr }: AppOptions,
+  { log, store, children, stderr, observer }: AppOptions & { observer: Pick<Observer, 'emit'> },
 ): Running {
+  const { name: own } = profile;
   const fronts = new Set<Front>();
   const pool = createPool({
     servers: profile.servers,
@@ -53,6 +55,8 @@ export function runProfile(
       },
       request: answerQuestion,
       state: (server, state, connection) => {
+        const reason = 'reason' in state ? state.reason : undefined;
+        observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });
         if (state.kind !== 'ready') return;
         catalog.connected(server, connection);
         wishes.connected(server);
@@ -64,7 +68,8 @@ export function runProfile(
     pool,
     log,
     ...(store && { store }),
-    changed: (_, kinds) => {
+    changed: (server, kinds) => {
+      observer.emit({ type: 'lists', profile: own, server, lists: kinds });
       for (const front of fronts) front.changed(kinds);
     },
   });

@@ -42,6 +42,8 @@ export interface Exchange {
   notify?: (method: string, params?: Params) => void;
   /** Asks the client something on behalf of this request; absent where it cannot be asked. */
   ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
+  /** The id of the HTTP request that brought it. */
+  requestId?: string | undefined;
 }
 
 /** Everything a front needs of a profile. */
@@ -115,7 +117,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 
   return {
     key: downstream.key,
-    async request({ method, params = {} }, { signal, progress, notify, ask }) {
+    async request({ method, params = {} }, { signal, progress, notify, ask, requestId }) {
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
       const meta = passableMeta(params);
@@ -126,6 +128,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         ...(notify && { notify: (method, said) => isWanted(method, said) && notify(method, said) }),
         ...(ask && { ask }),
         ...(meta.meta && { meta: meta.meta }),
+        ...(requestId && { requestId }),
       });
       changes.answered(method);
       return result;

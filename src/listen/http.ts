@@ -1,20 +1,19 @@
-/** The HTTP listener: routes, guards, start and stop. */
+/** The HTTP listener: guards, dispatch, start and stop. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FrontKind, Settings } from '../config/config.ts';
+import type { Settings } from '../config/config.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { type Authenticator, mayUseProfile, type Principal } from '../policy/auth.ts';
+import type { Authenticator } from '../policy/auth.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
 import { createParking } from './events.ts';
 import type { Gateway } from './gateway.ts';
 import { refusal, refuseOpenBind, urlOf } from './guard.ts';
-import { serveMessages, serveSse } from './legacy-sse.ts';
-import { serveDelete, serveGet, servePost } from './mcp.ts';
 import { sendJson, sendRpcError } from './reply.ts';
 import { createRounds } from './rounds.ts';
+import { findRoute, type Served } from './routes.ts';
 import { createSessions } from './sessions.ts';
-import type { McpDeps, McpVisit } from './visit.ts';
+import type { McpDeps } from './visit.ts';
 
 export interface HttpOptions {
   gateway: Gateway;
@@ -30,67 +29,6 @@ export interface HttpListener {
   /** Stops listening and lets answers under way finish, for at most 3 s. */
   close(): Promise<void>;
 }
-
-/** Something that arrived, after the guards. */
-interface Visit {
-  request: IncomingMessage;
-  response: ServerResponse;
-  query: URLSearchParams;
-  principal: Principal | undefined;
-}
-
-interface Served extends HttpOptions {
-  mcp: McpDeps;
-  /** Aborted by a stop. */
-  stopping: AbortSignal;
-}
-
-interface Route {
-  path: RegExp;
-  methods: Record<string, Serve>;
-  /** Which setting offers it, where not all do. */
-  offered?: (settings: Settings['http']) => boolean;
-}
-
-type Serve = (visit: Visit, served: Served, profile: string | undefined) => void | Promise<void>;
-type ServeMcp = (visit: McpVisit, deps: McpDeps) => void | Promise<void>;
-
-const mcp =
-  (serve: ServeMcp, front?: FrontKind): Serve =>
-  (visit, served, profile) =>
-    openMcp(visit, served, { profile, front, serve });
-
-const ROUTES: Route[] = [
-  {
-    path: /^\/mcp(?:\/([^/]+))?$/,
-    methods: { POST: mcp(servePost), GET: mcp(serveGet), DELETE: mcp(serveDelete) },
-  },
-  {
-    path: /^\/api\/([^/]+)\/mcp$/,
-    methods: {
-      POST: mcp(servePost, 'aggregate'),
-      GET: mcp(serveGet, 'aggregate'),
-      DELETE: mcp(serveDelete, 'aggregate'),
-    },
-  },
-  {
-    path: /^\/sse(?:\/([^/]+))?$/,
-    methods: { GET: mcp(serveSse) },
-    offered: ({ legacySse }) => legacySse,
-  },
-  {
-    path: /^\/messages$/,
-    methods: {
-      POST: ({ query, principal, ...visit }, { mcp }) =>
-        serveMessages({ ...visit, ...(principal && { principal }), id: query.get('sessionId') }, mcp),
-    },
-    offered: ({ legacySse }) => legacySse,
-  },
-  {
-    path: /^\/api\/status$/,
-    methods: { GET: (visit, { gateway }) => sendJson(visit.response, 200, gateway.status(visit.principal)) },
-  },
-];
 
 /** ms; a request that is slower than this to arrive is cut. */
 const HEADERS_TIMEOUT = 10_000;
@@ -159,47 +97,16 @@ async function dispatch(request: IncomingMessage, response: ServerResponse, serv
   const { url = '/', method = '' } = request;
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
-  const route = ROUTES.find((one) => one.path.test(path) && (one.offered?.(settings) ?? true));
-  if (route === undefined) return sendJson(response, 404, { error: `no such route: ${path}` });
+  const found = findRoute(path, settings);
+  if (found === undefined) return sendJson(response, 404, { error: `no such route: ${path}` });
+  const { route, parts } = found;
   const serve = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
   if (serve === undefined) {
     const Allow = Object.keys(route.methods).join(', ');
     return sendJson(response, 405, { error: `${method} is not allowed here` }, { Allow });
   }
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  await serve({ request, response, query, principal }, served, route.path.exec(path)?.[1]);
-}
-
-/** Which profile and front a URL means, then MCP. */
-function openMcp(
-  { request, response, query, principal }: Visit,
-  { gateway, mcp }: Served,
-  asked: { profile: string | undefined; front: FrontKind | undefined; serve: ServeMcp },
-): void | Promise<void> {
-  const profile = asked.profile === undefined ? gateway.mainProfile : decode(asked.profile);
-  const hidden = profile === undefined || (principal !== undefined && !mayUseProfile(principal, profile));
-  const state = hidden ? 'unknown' : gateway.profileState(profile);
-  const fail = (status: number, message: string) => sendRpcError(response, status, { code: INVALID_REQUEST, message });
-  if (profile === undefined || state === 'unknown') return fail(404, `no profile is called "${profile ?? ''}"`);
-  if (state === 'disabled') return fail(403, `the profile "${profile}" is disabled`);
-  if (request.method === 'POST' && !JSON_BODY.test(request.headers['content-type'] ?? ''))
-    return fail(415, 'the Content-Type must be application/json');
-
-  const wanted = query.get('front');
-  if (wanted !== null && wanted !== 'compact' && wanted !== 'aggregate')
-    return fail(400, '"front" must be compact or aggregate');
-  const front = wanted ?? asked.front;
-  return asked.serve({ request, response, profile, ...(front && { front }), ...(principal && { principal }) }, mcp);
-}
-
-const JSON_BODY = /^application\/json\s*(?:;|$)/i;
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  await serve({ request, response, query, principal, parts }, served);
 }
 
 function bind(server: Server, host: string, port: number): Promise<void> {

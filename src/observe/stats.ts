@@ -1,13 +1,5 @@
 /** What happened to calls since the start: counts and times per server, in memory. */
-
-export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused';
-
-export interface CallRecord {
-  server: string;
-  tool: string;
-  ms: number;
-  outcome: Outcome;
-}
+import type { CallRecord } from './observer.ts';
 
 export interface ServerStats {
   calls: number;
@@ -17,7 +9,7 @@ export interface ServerStats {
 }
 
 export interface Stats {
-  record(call: CallRecord): void;
+  record(call: Pick<CallRecord, 'server' | 'ms' | 'outcome'>): void;
   snapshot(): { calls: number; errors: number; servers: Record<string, ServerStats> };
 }
 
@@ -25,6 +17,8 @@ export function createStats(): Stats {
   const servers = new Map<string, ServerStats>();
   return {
     record({ server, ms, outcome }) {
+      // What nobody may use does not exist, and is not counted either.
+      if (outcome === 'denied') return;
       const entry = servers.get(server) ?? { calls: 0, errors: 0, ms: 0 };
       entry.calls += 1;
       entry.ms += ms;

@@ -2,7 +2,7 @@
 import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
 import type { Item, ListedTool, Tool } from '../catalog/list.ts';
 import { McpxError, RpcError } from '../errors.ts';
-import type { Outcome, Stats } from '../observe/stats.ts';
+import type { Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
@@ -25,6 +25,8 @@ export interface Way extends WayBack {
   progress?: (params: Params) => void;
   /** `_meta` of the downstream's request, without its progress token. */
   meta?: Params;
+  /** The id of the HTTP request that brought it. */
+  requestId?: string;
 }
 
 export interface ToolCall extends Way {
@@ -79,11 +81,12 @@ export interface RouterDeps {
   /** The set of capabilities that the client offers, see `offeredKey` (default: whatever was seen last). */
   offered?: () => string | undefined;
   checker: ArgumentChecker;
-  stats: Pick<Stats, 'record'>;
+  /** Where calls are told. */
+  calls: Calls;
 }
 
 export function createRouter(deps: RouterDeps): Router {
-  const { catalog, pool, access, offered = () => undefined, checker, stats } = deps;
+  const { catalog, pool, access, offered = () => undefined, checker, calls } = deps;
 
   const servers = (): ServerView[] => catalog.servers(offered()).map((entry) => view(entry, access));
 
@@ -122,10 +125,13 @@ export function createRouter(deps: RouterDeps): Router {
   async function call(request: ToolCall): Promise<ToolResult> {
     const { server, meta } = request;
     const { tool, upstreamName } = await find(server, request.tool);
-    const record = recorder(stats, server, tool.name);
+    const record = calls.begin({
+      ...{ kind: 'tool', server, name: tool.name, method: 'tools/call' },
+      ...{ request: request.requestId, arguments: request.arguments },
+    });
     const checked = await check(request, tool);
     if (!checked.ok) {
-      record('refused');
+      record('refused', { reason: 'arguments' });
       throw badArguments({ server, tool, problems: checked.problems });
     }
     const connection = connectionTo(server, request);
@@ -135,10 +141,10 @@ export function createRouter(deps: RouterDeps): Router {
         request,
         await send(connection, 'tools/call', params, { ...request, repeatable: mayRepeat(tool) }),
       );
-      record(result.isError === true ? 'tool_error' : 'ok');
+      record(result.isError === true ? 'tool_error' : 'ok', { result });
       return result;
     } catch (error) {
-      record('failed');
+      record('failed', { reason: reasonOf(error) });
       throw describe(error, server, request.tool);
     }
   }
@@ -147,14 +153,14 @@ export function createRouter(deps: RouterDeps): Router {
     const { server, kind, name, method, params, meta } = request;
     await known(server);
     if (!access.allows({ server, kind, name })) throw unknownThing(kind, name);
-    const record = recorder(stats, server, method);
+    const record = calls.begin({ kind, server, name, method, request: request.requestId, arguments: params });
     try {
       const whole = meta === undefined ? params : { ...params, _meta: meta };
       const result = await send(connectionTo(server, request), method, whole, { ...request, repeatable: true });
-      record('ok');
+      record('ok', { result });
       return result;
     } catch (error) {
-      record('failed');
+      record('failed', { reason: reasonOf(error) });
       throw describe(error, server, name);
     }
   }
@@ -199,9 +205,10 @@ async function send(connection: Connection, method: string, params: Params, way:
   }
 }
 
-function recorder(stats: Pick<Stats, 'record'>, server: string, tool: string): (outcome: Outcome) => void {
-  const started = performance.now();
-  return (outcome) => stats.record({ server, tool, ms: performance.now() - started, outcome });
+/** A code says enough for a record, and holds nothing of what was sent. */
+function reasonOf(error: unknown): string {
+  if (error instanceof RpcError) return `rpc ${error.code}`;
+  return error instanceof McpxError ? error.code : 'failed';
 }
 
 function view(entry: ServerEntry, access: Access): ServerView {

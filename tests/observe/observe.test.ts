@@ -44,9 +44,9 @@ test('lines also go to the file, and a file that cannot be written is no failure
 
 test('calls are counted per server, failures too', () => {
   const stats = createStats();
-  stats.record({ server: 'a', tool: 't', ms: 1.4, outcome: 'ok' });
-  stats.record({ server: 'a', tool: 't', ms: 2.2, outcome: 'tool_error' });
-  stats.record({ server: 'b', tool: 't', ms: 1, outcome: 'refused' });
+  stats.record({ server: 'a', ms: 1.4, outcome: 'ok' });
+  stats.record({ server: 'a', ms: 2.2, outcome: 'tool_error' });
+  stats.record({ server: 'b', ms: 1, outcome: 'refused' });
   expect(stats.snapshot()).toEqual({
     calls: 3,
     errors: 2,

@@ -1,0 +1,127 @@
+/** The table of HTTP routes, and which profile and front a URL means. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FrontKind, Settings } from '../config/config.ts';
+import type { Log } from '../observe/log.ts';
+import { type Authenticator, mayUseProfile, type Principal } from '../policy/auth.ts';
+import { INVALID_REQUEST } from '../wire/message.ts';
+import type { Gateway } from './gateway.ts';
+import { serveMessages, serveSse } from './legacy-sse.ts';
+import { serveDelete, serveGet, servePost } from './mcp.ts';
+import { sendJson, sendRpcError } from './reply.ts';
+import type { McpDeps, McpVisit } from './visit.ts';
+
+/** Something that arrived, after the guards. */
+export interface Visit {
+  request: IncomingMessage;
+  response: ServerResponse;
+  query: URLSearchParams;
+  principal: Principal | undefined;
+  /** What stands in the places of the path that have names, decoded. */
+  parts: ReadonlyMap<string, string>;
+}
+
+/** What routes need of the listener. */
+export interface Served {
+  gateway: Gateway;
+  settings: Settings['http'];
+  auth: Authenticator;
+  log: Log;
+  mcp: McpDeps;
+  /** Aborted by a stop. */
+  stopping: AbortSignal;
+}
+
+export type Serve = (visit: Visit, served: Served) => void | Promise<void>;
+
+export interface Route {
+  /** As people write it; a part in braces is one segment. */
+  path: string;
+  methods: Record<string, Serve>;
+  /** Which setting offers it, where not all do. */
+  offered?: (settings: Settings['http']) => boolean;
+}
+
+type ServeMcp = (visit: McpVisit, deps: McpDeps) => void | Promise<void>;
+
+const mcp = (front?: FrontKind): Route['methods'] => ({
+  POST: openMcp(servePost, front),
+  GET: openMcp(serveGet, front),
+  DELETE: openMcp(serveDelete, front),
+});
+const legacySse = (settings: Settings['http']) => settings.legacySse;
+
+export const ROUTES: readonly Route[] = [
+  { path: '/mcp', methods: mcp() },
+  { path: '/mcp/{profile}', methods: mcp() },
+  { path: '/api/{profile}/mcp', methods: mcp('aggregate') },
+  { path: '/sse', methods: { GET: openMcp(serveSse) }, offered: legacySse },
+  { path: '/sse/{profile}', methods: { GET: openMcp(serveSse) }, offered: legacySse },
+  {
+    path: '/messages',
+    methods: {
+      POST: ({ request, response, query, principal }, { mcp }) =>
+        serveMessages({ request, response, ...(principal && { principal }), id: query.get('sessionId') }, mcp),
+    },
+    offered: legacySse,
+  },
+  {
+    path: '/api/status',
+    methods: { GET: ({ response, principal }, { gateway }) => sendJson(response, 200, gateway.status(principal)) },
+  },
+];
+
+const ROWS = ROUTES.map((route) => ({ route, segments: route.path.split('/') }));
+
+/** The route of a path. Rows without a name in them come before those with one in the same place. */
+export function findRoute(
+  path: string,
+  settings: Settings['http'],
+): { route: Route; parts: Map<string, string> } | undefined {
+  const given = path.split('/');
+  for (const { route, segments } of ROWS) {
+    const parts = segments.length === given.length ? partsOf(segments, given) : undefined;
+    if (parts !== undefined && (route.offered?.(settings) ?? true)) return { route, parts };
+  }
+  return undefined;
+}
+
+function partsOf(segments: string[], given: string[]): Map<string, string> | undefined {
+  const parts = new Map<string, string>();
+  for (const [index, segment] of segments.entries()) {
+    const value = given[index] ?? '';
+    if (segment.startsWith('{') && value !== '') parts.set(segment.slice(1, -1), decode(value));
+    else if (segment !== value) return undefined;
+  }
+  return parts;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Which profile and front a URL means, then MCP. */
+function openMcp(serve: ServeMcp, own?: FrontKind): Serve {
+  return ({ request, response, query, principal, parts }, { gateway, mcp }) => {
+    const profile = parts.get('profile') ?? gateway.mainProfile;
+    const hidden = profile === undefined || (principal !== undefined && !mayUseProfile(principal, profile));
+    const state = hidden ? 'unknown' : gateway.profileState(profile);
+    const fail = (status: number, message: string) =>
+      sendRpcError(response, status, { code: INVALID_REQUEST, message });
+    if (profile === undefined || state === 'unknown') return fail(404, `no profile is called "${profile ?? ''}"`);
+    if (state === 'disabled') return fail(403, `the profile "${profile}" is disabled`);
+    if (request.method === 'POST' && !JSON_BODY.test(request.headers['content-type'] ?? ''))
+      return fail(415, 'the Content-Type must be application/json');
+
+    const wanted = query.get('front');
+    if (wanted !== null && wanted !== 'compact' && wanted !== 'aggregate')
+      return fail(400, '"front" must be compact or aggregate');
+    const front = wanted ?? own;
+    return serve({ request, response, profile, ...(front && { front }), ...(principal && { principal }) }, mcp);
+  };
+}
+
+const JSON_BODY = /^application\/json\s*(?:;|$)/i;

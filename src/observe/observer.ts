@@ -1,0 +1,106 @@
+/** What happens in a running mcpx, told once to everybody who counts it, keeps it or shows it. */
+
+export type CallKind = 'tool' | 'prompt' | 'resource';
+
+/** How a call ended: the tool's own failure, ours or the upstream's, arguments that do not fit, not permitted. */
+export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused' | 'denied';
+
+/** On whose behalf calls are made. */
+export interface Scope {
+  profile: string;
+  /** The name of the token, where there is one. */
+  principal?: string | undefined;
+}
+
+/** One call of a downstream. */
+export interface Call extends Scope {
+  /** Unique within the process. */
+  id: string;
+  /** Epoch ms. */
+  at: number;
+  kind: CallKind;
+  server: string;
+  /** A tool's or prompt's own name, a resource's own URI. */
+  name: string;
+  /** Of MCP, such as `tools/call`. */
+  method: string;
+  /** The id of the HTTP request that brought it. */
+  request?: string | undefined;
+}
+
+/** A call that is over. */
+export interface CallRecord extends Call {
+  ms: number;
+  outcome: Outcome;
+  /** Why it did not succeed, as a code or a sentence without values. */
+  reason?: string | undefined;
+  /** What went in and out, by reference, for whoever was asked to keep it; never shown otherwise. */
+  values?: { arguments?: unknown; result?: unknown } | undefined;
+}
+
+export type CallStart = Pick<Call, 'kind' | 'server' | 'name' | 'method' | 'request'> & { arguments?: unknown };
+export type CallEnd = Pick<CallRecord, 'reason'> & { result?: unknown };
+
+/** Where calls of one scope are told. What it returns is called once, when the call is over. */
+export interface Calls {
+  begin(call: CallStart): (outcome: Outcome, end?: CallEnd) => void;
+}
+
+export type Happening =
+  | { type: 'call_began'; call: Call }
+  | { type: 'call_ended'; call: CallRecord }
+  | { type: 'state'; profile: string; server: string; state: string; reason?: string | undefined }
+  | { type: 'lists'; profile: string; server: string; lists: string[] }
+  | { type: 'reload'; ok: boolean; message: string }
+  | { type: 'visit'; visit: Visit };
+
+/** One HTTP request, when its answer is over. */
+export interface Visit {
+  request: string;
+  method: string;
+  /** Without its query, which may hold anything. */
+  path: string;
+  /** The route it was for, of a fixed set. */
+  route: string;
+  status: number;
+  ms: number;
+  principal?: string | undefined;
+  /** The address it came from. */
+  from: string;
+  /** Bytes, headers included. */
+  received: number;
+  sent: number;
+}
+
+export interface Observer {
+  emit(happening: Happening): void;
+  /** Returns what ends it. */
+  subscribe(hear: (happening: Happening) => void): () => void;
+  calls(scope: Scope): Calls;
+}
+
+export function createObserver(): Observer {
+  const listeners = new Set<(happening: Happening) => void>();
+  let lastCall = 0;
+  const emit: Observer['emit'] = (happening) => {
+    for (const hear of listeners) hear(happening);
+  };
+  return {
+    emit,
+    subscribe(hear) {
+      listeners.add(hear);
+      return () => void listeners.delete(hear);
+    },
+    calls: (scope) => ({
+      begin({ arguments: given, ...started }) {
+        const clock = performance.now();
+        const call: Call = { id: (++lastCall).toString(36), at: Date.now(), ...scope, ...started };
+        emit({ type: 'call_began', call });
+        return (outcome, { reason, result } = {}) => {
+          const ms = performance.now() - clock;
+          emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values: { arguments: given, result } } });
+        };
+      },
+    }),
+  };
+}
