@@ -1,22 +1,31 @@
 /** The compact front: every tool of the profile behind `inspect` and `exec`. */
 import type { Tool } from '../catalog/list.ts';
 import { RpcError } from '../errors.ts';
-import type { ToolResult, Way } from '../router/router.ts';
+import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
+import { execAnnotations } from './annotations.ts';
+import { descriptionLimit } from './clients.ts';
 import { createExec } from './exec.ts';
 import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
 import { createInspect } from './inspect.ts';
-import { DESCRIPTION_LIMIT, renderMenu } from './menu.ts';
+import { renderMenu } from './menu.ts';
 
 const INSPECT =
-  'Look tools up before running them with exec. No arguments: the servers. server_name: its tools. server_name and tool_name: the full signature.';
+  'Look up the tools of the MCP servers below, then run them with exec. No arguments: the servers. server_name: its tools. server_name and tool_name: the full signature.';
 const EXEC = 'Run a tool found with inspect.';
 const INSTRUCTIONS =
   'Many MCP servers behind two tools. The description of inspect lists what there is; inspect a tool for its signature, then exec it.';
 
-/** Clients that hide tools behind a search of their own keep these two in sight. */
-const META = { 'anthropic/alwaysLoad': true };
+/**
+ * For Claude Code: tools that are not hidden behind its own search, what that search finds them by all the same, and
+ * results of up to 500,000 characters, the most it allows: https://code.claude.com/docs/en/mcp
+ */
+const metaFor = (searchHint: string) => ({
+  'anthropic/alwaysLoad': true,
+  'anthropic/searchHint': searchHint,
+  'anthropic/maxResultSizeChars': 500_000,
+});
 
 const STRING = { type: 'string' };
 
@@ -24,8 +33,8 @@ const INSPECT_TOOL: Tool = {
   name: 'inspect',
   title: 'Look up tools',
   inputSchema: { type: 'object', properties: { server_name: STRING, tool_name: STRING } },
-  annotations: { readOnlyHint: true, openWorldHint: false },
-  _meta: META,
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  _meta: metaFor('find, list and describe the tools of every connected MCP server'),
 };
 
 const EXEC_TOOL: Tool = {
@@ -37,27 +46,34 @@ const EXEC_TOOL: Tool = {
     properties: { server_name: STRING, tool_name: STRING, arguments: { type: 'object' } },
     required: ['server_name', 'tool_name'],
   },
-  annotations: { readOnlyHint: false, openWorldHint: true },
-  _meta: META,
+  _meta: metaFor('run, call or execute a tool of any connected MCP server'),
 };
 
 export function createCompact(deps: FrontDeps): Face {
-  const { router, settings } = deps;
+  const { router, caller, settings } = deps;
   const handlers = new Map<string, (args: Params, way: Way) => Promise<ToolResult>>([
     ['inspect', createInspect(deps)],
     ['exec', createExec(deps)],
   ]);
 
-  const describe = () => {
-    const budget = Math.min(settings.front.menuBudget, DESCRIPTION_LIMIT) - INSPECT.length - 2;
+  const describe = (servers: ServerView[]) => {
+    const most = Math.min(settings.front.menuBudget, descriptionLimit(caller.clientInfo?.name));
     const { maxInstructions } = settings.compression;
-    const menu = renderMenu(router.servers(), { budget, maxInstructions });
+    const menu = renderMenu(servers, { budget: most - INSPECT.length - 2, maxInstructions });
     return menu === '' ? INSPECT : `${INSPECT}\n\n${menu}`;
+  };
+
+  const listTools = (): Tool[] => {
+    const servers = router.servers();
+    return [
+      { ...INSPECT_TOOL, description: describe(servers) },
+      { ...EXEC_TOOL, annotations: execAnnotations(servers) },
+    ];
   };
 
   return {
     instructions: () => INSTRUCTIONS,
-    tools: () => [{ ...INSPECT_TOOL, description: describe() }, EXEC_TOOL],
+    tools: listTools,
     async call(name, args, way) {
       const handler = handlers.get(name);
       if (handler === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);

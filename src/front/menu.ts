@@ -3,60 +3,95 @@ import { cut, oneLine } from '../render/text.ts';
 import { firstSentence, parameterList } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
 
-/** Some clients cut a description at this many characters, silently. */
-export const DESCRIPTION_LIMIT = 2048;
-
 export interface MenuOptions {
-  /** Characters for the whole menu. */
+  /** Characters for the whole menu; it is never longer, whatever there is to list. */
   budget: number;
-  /** Characters of a server's instructions. */
+  /** Code points of a server's instructions. */
   maxInstructions: number;
 }
 
-/** How much of a server is shown; a richer step may or may not fit. */
+/** How much of a server is shown. */
 interface Detail {
   tools: 'count' | 'names' | 'parameters' | 'sentences';
   instructions: boolean;
 }
 
+interface Line {
+  server: ServerView;
+  detail: Detail;
+  text: string;
+}
+
 const POOREST: Detail = { tools: 'count', instructions: false };
 
-/** Tried in this order for every server, so that all have names before one has sentences. */
-const STEPS: Partial<Detail>[] = [
-  { tools: 'names' },
-  { instructions: true },
-  { tools: 'parameters' },
-  { tools: 'sentences' },
+/** Taken one after the other, each by every server that has room for it: all have names before one has sentences. */
+const STEPS: { from: Detail['tools'][]; to: Partial<Detail> }[] = [
+  { from: ['count'], to: { tools: 'names' } },
+  { from: ['count', 'names'], to: { instructions: true } },
+  { from: ['names'], to: { tools: 'parameters' } },
+  { from: ['names', 'parameters'], to: { tools: 'sentences' } },
 ];
 
 export function renderMenu(servers: ServerView[], { budget, maxInstructions }: MenuOptions): string {
   const lines = [...servers]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map((server) => ({ server, detail: POOREST, text: renderServer(server, POOREST, maxInstructions) }));
-  let used = lines.reduce((total, line) => total + line.text.length + 1, 0);
-  if (used > budget)
-    return cutMenu(
-      lines.map((line) => line.text),
-      budget,
-    );
-
-  for (const step of STEPS) {
-    for (const line of lines) {
-      const detail = { ...line.detail, ...step };
-      const text = renderServer(line.server, detail, maxInstructions);
-      const grown = used + text.length - line.text.length;
-      if (grown > budget) continue;
+    .map((server): Line => ({ server, detail: POOREST, text: renderServer(server, POOREST, maxInstructions) }));
+  // The line break after the last line is counted and not written.
+  let room = budget + 1 - lines.reduce((total, { text }) => total + text.length + 1, 0);
+  if (room < 0) return cutMenu(lines, budget);
+  for (const { from, to } of STEPS) {
+    const offers = lines
+      .filter(({ detail }) => from.includes(detail.tools))
+      .map((line) => offerOf(line, to, maxInstructions))
+      .filter(({ line, text }) => text !== line.text);
+    for (const { line, detail, text, cost } of affordable(offers, room)) {
       Object.assign(line, { detail, text });
-      used = grown;
+      room -= cost;
     }
   }
-  return lines.map((line) => line.text).join('\n');
+  return lines.map(({ text }) => text).join('\n');
+}
+
+/** What a line would be after a step, and how many characters that adds. */
+interface Offer {
+  line: Line;
+  detail: Detail;
+  text: string;
+  cost: number;
+}
+
+function offerOf(line: Line, step: Partial<Detail>, maxInstructions: number): Offer {
+  const detail = { ...line.detail, ...step };
+  const text = renderServer(line.server, detail, maxInstructions);
+  return { line, detail, text, cost: text.length - line.text.length };
+}
+
+/**
+ * The cheapest offers that fit together. Where most servers would be left out, which ones were not would be chance, and a model
+ * prefers what it sees: then a server takes no more than its share, and the rest is left to the search.
+ */
+function affordable(offers: Offer[], room: number): Offer[] {
+  const sorted = [...offers].sort((a, b) => a.cost - b.cost || (a.line.server.name < b.line.server.name ? -1 : 1));
+  const fitting = takeWhile(sorted, room, (left) => left);
+  return fitting.length * 2 >= sorted.length ? fitting : takeWhile(sorted, room, (left, servers) => left / servers);
+}
+
+function takeWhile(sorted: Offer[], room: number, most: (left: number, servers: number) => number): Offer[] {
+  let left = room;
+  const end = sorted.findIndex(({ cost }, index) => {
+    if (cost > most(left, sorted.length - index)) return true;
+    left -= cost;
+    return false;
+  });
+  return end < 0 ? sorted : sorted.slice(0, end);
 }
 
 function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxInstructions: number): string {
   const about = entry.spec.description ?? entry.hello?.instructions;
   const note = detail.instructions && about ? ` — ${cut(oneLine(about), maxInstructions)}` : '';
-  if (entry.listing.kind === 'failed' && tools.length === 0) return `${name} (not available now)`;
+  if (tools.length === 0 && entry.listing.kind !== 'listed') {
+    return `${name} (${entry.listing.kind === 'failed' ? 'not available now' : 'not listed yet'})`;
+  }
   if (tools.length === 0 || detail.tools === 'count') return `${name} (${count(tools.length)})${note}`;
   if (detail.tools === 'sentences') {
     const lines = tools.map((tool) => `\n  ${tool.name}: ${firstSentence(tool.description ?? '')}`.trimEnd());
@@ -69,16 +104,17 @@ function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxIns
 }
 
 /** So many servers that not even their names fit: as many whole lines as do, and how many are missing. */
-function cutMenu(lines: string[], budget: number): string {
+function cutMenu(lines: Line[], budget: number): string {
   const kept: string[] = [];
+  const rest = () =>
+    `… and ${lines.length - kept.length} more ${kept.length + 1 === lines.length ? 'server' : 'servers'}`;
   let used = 0;
-  for (const line of lines) {
-    const rest = `… and ${lines.length - kept.length} more servers`;
-    if (used + line.length + 1 + rest.length > budget) break;
-    kept.push(line);
-    used += line.length + 1;
+  for (const { text } of lines) {
+    if (used + text.length + 1 + rest().length > budget) break;
+    kept.push(text);
+    used += text.length + 1;
   }
-  return [...kept, `… and ${lines.length - kept.length} more servers`].join('\n');
+  return used + rest().length > budget ? '' : [...kept, rest()].join('\n');
 }
 
 function count(tools: number): string {

@@ -117,6 +117,46 @@ describe('tools/list', () => {
     expect(Math.max(...tools.map(({ description }) => description.length))).toBeLessThanOrEqual(2048);
   });
 
+  test('tells Claude Code not to hide the tools nor cut their results', async () => {
+    const { tools } = (await open({ files }).request('tools/list')) as { tools: { _meta: Record<string, unknown> }[] };
+    for (const { _meta } of tools) {
+      expect(_meta['anthropic/alwaysLoad']).toBe(true);
+      expect(_meta['anthropic/maxResultSizeChars']).toBe(500_000);
+      expect(_meta['anthropic/searchHint']).toEqual(expect.stringContaining('MCP server'));
+    }
+  });
+
+  const HINTS: [string, Record<string, unknown>[], Record<string, unknown>][] = [
+    ['nothing where a tool says nothing', [{ readOnlyHint: true }, {}], { readOnlyHint: false, openWorldHint: true }],
+    [
+      'read-only where every tool is',
+      [{ readOnlyHint: true }, { readOnlyHint: true, openWorldHint: false }],
+      { readOnlyHint: true, destructiveHint: false, openWorldHint: true },
+    ],
+    [
+      'harmless where no tool destroys anything',
+      [
+        { readOnlyHint: true, openWorldHint: false },
+        { destructiveHint: false, openWorldHint: false },
+      ],
+      { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+    ],
+    ['nothing where there is no tool', [], { readOnlyHint: false, openWorldHint: true }],
+  ];
+
+  test.each(HINTS)('exec promises %s', async (_title, all, expected) => {
+    const server = { tools: all.map((annotations, index) => ({ name: `t${index}`, annotations })) };
+    const { tools } = (await open({ server }).request('tools/list')) as { tools: { annotations: unknown }[] };
+    expect(tools[1]?.annotations).toEqual(expected);
+  });
+
+  test('exec promises nothing of servers that could not be listed', async () => {
+    const good = { tools: [{ name: 'read', annotations: { readOnlyHint: true, openWorldHint: false } }] };
+    const bad = { connect: () => Promise.reject(new Error('no')) };
+    const { tools } = (await open({ good, bad }).request('tools/list')) as { tools: { annotations: unknown }[] };
+    expect(tools[1]?.annotations).toEqual({ readOnlyHint: false, openWorldHint: true });
+  });
+
   test('is byte-identical when nothing changed', async () => {
     const { request } = open({ files, other: { tools: [{ name: 'x' }] } });
     expect(JSON.stringify(await request('tools/list'))).toBe(JSON.stringify(await request('tools/list')));

@@ -1,9 +1,11 @@
 /** The menu: budget, tiers, byte-stable text. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { StoredCatalog } from '../../src/catalog/store.ts';
+import type { ServerSpec } from '../../src/config/config.ts';
 import { renderMenu } from '../../src/front/menu.ts';
 import type { ServerView } from '../../src/router/router.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, type Script, specOf } from '../world.ts';
 
 const tool = (name: string, description = 'Does a thing. And more.') => ({
   name,
@@ -29,10 +31,14 @@ describe('tiers', () => {
 
   test.each([
     [2000, 'files — Reads and writes.\n  read: Does a thing.\n  write: Does a thing.'],
-    [70, 'files: read(path, tail?), write(path, tail?) — Reads and writes.'],
+    [70, 'files — Reads and writes.\n  read: Does a thing.\n  write: Does a thing.'],
+    [69, 'files: read(path, tail?), write(path, tail?) — Reads and writes.'],
     [40, 'files: read, write — Reads and writes.'],
     [20, 'files: read, write'],
-    [16, 'files (2 tools)'],
+    [15, 'files (2 tools)'],
+    [14, ''],
+    [0, ''],
+    [-100, ''],
   ])('in %i characters', async (budget, expected) => {
     expect(await menu(scripts, budget)).toBe(expected);
   });
@@ -42,6 +48,30 @@ test('every server has names before one has sentences', async () => {
   const text = await menu({ a: { tools: [tool('one')] }, b: { tools: [tool('two')] } }, 40);
   expect(text).toContain('one');
   expect(text).toContain('two');
+});
+
+describe('when not every server has room for its names', () => {
+  const server = (size: number, prefix = 'do_something_with') => ({
+    tools: Array.from({ length: size }, (_, index) => tool(`${prefix}_${index}`)),
+  });
+  const named = (text: string) =>
+    text.split('\n').flatMap((line) => (/^\S/.test(line) && !/\(\d+ tools?\)/.test(line) ? [line.split(':')[0]] : []));
+
+  test('small ones have more than large ones', async () => {
+    const text = await menu({ huge: server(500), a: server(3), b: server(3) }, 600);
+    expect(named(text)).toEqual(['a', 'b']);
+    expect(text).toContain('huge (500 tools)');
+  });
+
+  test('most of them have theirs', async () => {
+    const five = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, server(20)]));
+    expect(named(await menu(five, 1700))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('no few are preferred by chance', async () => {
+    const ten = Object.fromEntries(Array.from('abcdefghij', (name) => [name, server(20)]));
+    expect(await menu(ten, 1700)).toBe(Array.from('abcdefghij', (name) => `${name} (20 tools)`).join('\n'));
+  });
 });
 
 test('the text does not depend on the order of the servers', async () => {
@@ -66,28 +96,56 @@ test('a server that cannot be reached is named as such', async () => {
   expect(text).toContain('dead (not available now)');
 });
 
-test('hundreds of servers stay within the budget and are counted', async () => {
-  const many = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`server-${i}`, { tools: [tool('t')] }]));
+test('thousands of servers stay within the budget and are counted', async () => {
+  const many = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`server-${i}`, { tools: [tool('t')] }]));
   const text = await menu(many, 1800);
   expect(text.length).toBeLessThanOrEqual(1800);
+  expect(text.length).toBeGreaterThan(1700);
   const shown = text.split('\n').length - 1;
-  expect(text).toContain(`… and ${400 - shown} more servers`);
+  expect(text).toContain(`… and ${5000 - shown} more servers`);
 });
 
-test('the menu never exceeds its budget', async () => {
-  const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,12}$/), { maxLength: 12 });
-  const offer = fc.array(
-    fc.record({ name: fc.stringMatching(/^[a-z_]{1,30}$/), description: fc.string({ maxLength: 120 }) }),
+test('what nobody has listed yet comes from the disk, with the same bytes', async () => {
+  const files = { tools: [tool('read')], instructions: 'Reads.' };
+  const spec = specOf('files');
+  const stored = new Map<string, StoredCatalog>();
+  const store = {
+    read: ({ name }: ServerSpec) => stored.get(name),
+    write: ({ name }: ServerSpec, catalog: StoredCatalog) => void stored.set(name, catalog),
+  };
+  const before = createWorld({ files }, { store });
+  await before.catalog.settle(1000);
+  const after = createWorld({ files: { spec, connect: () => new Promise<never>(() => undefined) } }, { store });
+  await after.catalog.settle(0);
+  const options = { budget: 2000, maxInstructions: 300 };
+  expect(renderMenu(after.router.servers(), options)).toBe('files — Reads.\n  read: Does a thing.');
+  expect(renderMenu(after.router.servers(), options)).toBe(renderMenu(before.router.servers(), options));
+});
+
+test('a server that was never listed is said to be so', async () => {
+  const { router } = createWorld({ new: { tools: [tool('t')] } });
+  expect(renderMenu(router.servers(), { budget: 100, maxInstructions: 300 })).toBe('new (not listed yet)');
+});
+
+const arbitraryServer = fc.record({
+  tools: fc.array(
+    fc.record({ name: fc.string({ minLength: 1, maxLength: 30 }), description: fc.string({ maxLength: 120 }) }),
     { maxLength: 20 },
-  );
+  ),
+  instructions: fc.string({ maxLength: 400, unit: 'grapheme' }),
+});
+
+test('the menu never exceeds its budget, whatever the order of the servers', async () => {
+  const names = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}$/);
+  const servers = fc.dictionary(names, arbitraryServer, { maxKeys: 30, noNullPrototype: true });
   await fc.assert(
-    fc.asyncProperty(names, offer, fc.integer({ min: 40, max: 3000 }), async (servers, tools, budget) => {
-      const text = await menu(
-        Object.fromEntries(servers.map((name) => [name, { tools, instructions: 'about' }])),
-        budget,
-      );
-      expect(text.length).toBeLessThanOrEqual(budget);
+    fc.asyncProperty(servers, fc.integer({ min: -10, max: 3000 }), async (scripts, budget) => {
+      const all = await views(scripts);
+      const options = { budget, maxInstructions: 300 };
+      const text = renderMenu(all, options);
+      expect(text.length).toBeLessThanOrEqual(Math.max(0, budget));
+      expect(renderMenu([...all].reverse(), options)).toBe(text);
     }),
-    { numRuns: 60 },
+    { numRuns: 100 },
   );
 });
