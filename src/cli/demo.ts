@@ -1,7 +1,8 @@
 /** `mcpx demo`: a gateway on the built-in servers, and a page of text that shows what it is good for. */
+import type { Tool } from '../catalog/list.ts';
 import { demoConfig } from '../config/load.ts';
 import { createLog } from '../observe/log.ts';
-import { estimateTokens } from '../render/tokens.ts';
+import { toolTokens } from '../render/tokens.ts';
 import type { Router } from '../router/router.ts';
 import { isRecord } from '../wire/message.ts';
 import { readListen } from './address.ts';
@@ -71,8 +72,8 @@ interface Place {
 function savings(router: Router, menu: unknown): string {
   const servers = router.servers();
   const tools = servers.flatMap((server) => server.tools);
-  const before = estimateTokens(JSON.stringify(tools));
-  const after = estimateTokens(JSON.stringify(isRecord(menu) ? menu.tools : []));
+  const before = toolTokens(tools);
+  const after = toolTokens(isRecord(menu) ? (menu.tools as Tool[]) : []);
   const less = Math.round(100 * (1 - after / before));
   return [
     'What a client reads before the first question:',
