@@ -102,8 +102,6 @@ const INERT = [
   { key: 'audit', value: { file: 'audit.jsonl' } },
   { key: 'offline', value: true },
   { key: 'watch', value: true },
-  { key: 'http.rate', value: 5 },
-  { key: 'http.trustProxy', value: true },
   { key: 'http.admin', value: { commands: true } },
   { key: 'front.dialect', value: 'describe' },
   { key: 'front.execSplit', value: true },

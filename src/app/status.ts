@@ -4,7 +4,7 @@ import type { Config, Profile } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { ServerStatus, Status } from '../listen/gateway.ts';
 import type { Stats } from '../observe/stats.ts';
-import type { Access } from '../policy/access.ts';
+import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection.ts';
 import { VERSION } from '../version.ts';
@@ -27,10 +27,24 @@ export function describeStatus({ config, running, stats, started }: Described, p
       .map((profile) => ({
         name: profile.name,
         enabled: profile.enabled,
-        servers: profile.servers.map((spec) => serverStatus(spec, running.get(profile.name), principal)),
+        servers: visibleServers(profile, running.get(profile.name), principal).map((spec) =>
+          serverStatus(spec, running.get(profile.name), principal),
+        ),
       })),
     calls: callCounts(stats),
   };
+}
+
+/** Without a token everything that is configured is shown. */
+function visibleServers(
+  profile: Profile,
+  running: Running | undefined,
+  principal: Principal | undefined,
+): Profile['servers'] {
+  if (principal === undefined) return profile.servers;
+  const access = running?.access ?? createAccess({ profile, policy: { deny: [] } });
+  const own = narrowAccess(access, principal);
+  return profile.servers.filter(({ name }) => own.allowsServer(name));
 }
 
 function serverStatus(

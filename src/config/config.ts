@@ -91,6 +91,8 @@ export interface Token {
   /** With placeholders. */
   token: string;
   profiles?: string[];
+  /** Globs over names of servers; absent = all. */
+  servers?: string[];
   tools: Filter;
   resources: Filter;
   prompts: Filter;

@@ -66,6 +66,7 @@ export const TOKEN: Field = {
     name: text('Shown in the audit log instead of the token.'),
     token: text('The secret itself; write it as "${VAR}" and set that variable.'),
     profiles: texts('Profiles that this token may use. Absent: all.'),
+    servers: texts('Globs of servers that this token may use. Absent: all.'),
     ...FILTERS,
     admin: flag('Whether it may change servers at run time (default false).'),
   },

@@ -1,6 +1,6 @@
 /** Who may talk to the HTTP listener at all: Host and Origin against DNS rebinding, and safe addresses to bind. */
 import type { IncomingMessage } from 'node:http';
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { McpxError } from '../errors.ts';
 
 export interface HostRules {
@@ -10,6 +10,10 @@ export interface HostRules {
   hosts: string[];
   /** Origins of browser pages that may call. */
   origins: string[];
+  /** Whether a proxy in front says which Host its client asked for. */
+  trustProxy: boolean;
+  /** Whether anybody may in without a token. */
+  open: boolean;
 }
 
 /** `localhost`, `::1` and 127.0.0.0/8; a name that only begins like an address is not one. */
@@ -31,8 +35,11 @@ export function refuseOpenBind(host: string, hasTokens: boolean): void {
 
 /** Why a request is refused, or undefined. A browser sends Origin; what is not its own page must be listed. */
 export function refusal(request: IncomingMessage, rules: HostRules): string | undefined {
-  const host = request.headers.host ?? '';
-  if (!knownHost(hostName(host), request, rules)) return 'this Host is not served here';
+  const direct = request.headers.host ?? '';
+  const host = (rules.trustProxy ? first(request.headers['x-forwarded-host']) : undefined) ?? direct;
+  const known = (one: string) => knownHost(hostName(one), request, rules);
+  // A page can forge the header of a proxy, but not Host: where no token protects, Host itself must be known as well.
+  if (!known(host) || (rules.open && !known(direct))) return 'this Host is not served here';
   const { origin } = request.headers;
   if (origin === undefined || rules.origins.includes(origin)) return undefined;
   return origin === `http://${host}` || origin === `https://${host}` ? undefined : 'this Origin may not call';
@@ -42,6 +49,18 @@ function knownHost(name: string, request: IncomingMessage, { host, hosts }: Host
   if (hosts.some((known) => known.toLowerCase() === name)) return true;
   if (isLoopback(host)) return isLoopback(name);
   return name === host.toLowerCase() || name === plainAddress(request.socket.localAddress);
+}
+
+/** The address of the client: as the proxy says where one is trusted, else that of the socket. For logs only. */
+export function clientAddress(request: IncomingMessage, trustProxy: boolean): string {
+  const said = trustProxy ? first(request.headers['x-forwarded-for']) : undefined;
+  return said !== undefined && isIP(said) !== 0 ? said : plainAddress(request.socket.remoteAddress);
+}
+
+/** Each proxy on the way appends to the list: the first entry is about the client. */
+function first(header: string | string[] | undefined): string | undefined {
+  const [entry = ''] = String(header ?? '').split(',', 1);
+  return entry.trim() === '' ? undefined : entry.trim();
 }
 
 /** `[::1]:3095` → `::1`, `Localhost:3095` → `localhost` */

@@ -5,7 +5,9 @@ import type { Settings } from '../config/config.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Authenticator } from '../policy/auth.ts';
+import { createRate, NO_RATE } from '../policy/limits.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
+import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Gateway } from './gateway.ts';
 import { refusal, refuseOpenBind, urlOf } from './guard.ts';
@@ -13,7 +15,7 @@ import { sendJson, sendRpcError } from './reply.ts';
 import { createRounds } from './rounds.ts';
 import { findRoute, type Served } from './routes.ts';
 import { createSessions } from './sessions.ts';
-import type { McpDeps } from './visit.ts';
+import { isTimely, type McpDeps } from './visit.ts';
 
 export interface HttpOptions {
   gateway: Gateway;
@@ -36,6 +38,10 @@ const REQUEST_TIMEOUT = 30_000;
 /** ms between two looks for requests that are too slow. */
 const CHECK_INTERVAL = 5000;
 const MAX_HEADERS = 16 * 1024;
+/** Characters; longer ones have no business here. */
+const MAX_URL = 8 * 1024;
+/** Sockets at once, those of idle clients included. */
+const MAX_CONNECTIONS = 10_000;
 /** ms that answers under way may take after a stop. */
 const DRAIN = 3000;
 
@@ -49,12 +55,14 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     requestTimeout: arrival,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL, arrival / 2),
   });
+  server.maxConnections = MAX_CONNECTIONS;
   const { gateway, settings, log } = options;
+  const rate = settings.rate === null ? NO_RATE : createRate({ rate: settings.rate });
   const parking = createParking();
   const sessions: McpDeps['sessions'] = createSessions(settings, parking.sweep);
   const rounds = createRounds();
   const stopping = new AbortController();
-  const mcp = { gateway, maxBody: settings.maxBody, sessions, parking, rounds, log };
+  const mcp = { gateway, maxBody: settings.maxBody, rate, sessions, parking, rounds, log };
   const served: Served = { ...options, mcp, stopping: stopping.signal };
   server.on('request', (request, response) => void visit(request, response, served));
   await bind(server, host, port).catch((error) => {
@@ -87,14 +95,18 @@ async function dispatch(request: IncomingMessage, response: ServerResponse, serv
   const { settings, auth } = served;
   const fail = (status: number, message: string, headers?: Record<string, string>) =>
     sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
-  const refused = refusal(request, { host: settings.host, hosts: settings.hosts, origins: settings.cors.origins });
+  const { url = '/', method = '' } = request;
+  const { host, hosts, trustProxy, cors } = settings;
+  const refused = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
   if (refused !== undefined) return fail(403, refused);
+  if (url.length > MAX_URL) return fail(414, `the URL is longer than ${MAX_URL} characters`);
+  if (crossOrigin(request, response, cors.origins)) return;
   if (served.stopping.aborted) return fail(503, 'mcpx is stopping', { Connection: 'close' });
 
   const principal = auth.principal(request.headers.authorization);
   if (auth.required && principal === undefined) return fail(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+  if (method === 'POST' && !isTimely({ response, principal }, served.mcp.rate)) return;
 
-  const { url = '/', method = '' } = request;
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, settings);

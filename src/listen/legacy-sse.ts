@@ -122,15 +122,15 @@ export function serveSse(visit: McpVisit, deps: McpDeps): void {
 /** `POST /messages?sessionId=`: accepted at once, answered on the session's stream. */
 export async function serveMessages(
   visit: Pick<McpVisit, 'request' | 'response' | 'principal'> & { id: string | null },
-  { sessions, maxBody }: McpDeps,
+  deps: McpDeps,
 ): Promise<void> {
   const { response, principal, id } = visit;
   const fail = (status: number, message: string, headers?: Record<string, string>) =>
     sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
   if (id === null) return fail(400, '"sessionId" is missing');
-  const posted = await receive(visit, maxBody);
+  const posted = await receive(visit, deps);
   if (posted === undefined) return;
-  const session = sessions.find(id, principal);
+  const session = deps.sessions.find(id, principal);
   if (session?.kind !== 'sse') return fail(404, 'there is no such session');
   if (session.stuffed) return fail(503, 'the answers so far are not read', { 'Retry-After': '5' });
   for (const message of posted.messages) session.receive(message);

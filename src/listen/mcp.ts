@@ -20,7 +20,7 @@ export async function servePost(visit: McpVisit, deps: McpDeps): Promise<void> {
   const accepts = readAccept(request.headers.accept);
   if (!accepts.json && !accepts.events)
     return refuse(response, 406, 'the client must accept application/json or text/event-stream');
-  const posted = await receive(visit, deps.maxBody);
+  const posted = await receive(visit, deps);
   if (posted === undefined) return;
 
   const first = posted.messages[0];

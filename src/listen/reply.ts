@@ -2,7 +2,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Id } from '../wire/message.ts';
 
-export const HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const;
+/** Nothing here is a page, to be kept, framed, or drawn into one. */
+export const HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+} as const;
 
 /** ms without progress after which a client that does not take its answer is cut. */
 const STALLED = 60_000;

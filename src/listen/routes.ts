@@ -113,9 +113,6 @@ function openMcp(serve: ServeMcp, own?: FrontKind): Serve {
       sendRpcError(response, status, { code: INVALID_REQUEST, message });
     if (profile === undefined || state === 'unknown') return fail(404, `no profile is called "${profile ?? ''}"`);
     if (state === 'disabled') return fail(403, `the profile "${profile}" is disabled`);
-    if (request.method === 'POST' && !JSON_BODY.test(request.headers['content-type'] ?? ''))
-      return fail(415, 'the Content-Type must be application/json');
-
     const wanted = query.get('front');
     if (wanted !== null && wanted !== 'compact' && wanted !== 'aggregate')
       return fail(400, '"front" must be compact or aggregate');
@@ -123,5 +120,3 @@ function openMcp(serve: ServeMcp, own?: FrontKind): Serve {
     return serve({ request, response, profile, ...(front && { front }), ...(principal && { principal }) }, mcp);
   };
 }
-
-const JSON_BODY = /^application\/json\s*(?:;|$)/i;

@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
-import { type Id, INVALID_REQUEST, type Params } from '../wire/message.ts';
+import type { Rate } from '../policy/limits.ts';
+import { type Id, INVALID_REQUEST, isRequest, type Params } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
 import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
@@ -28,6 +29,7 @@ export interface McpDeps {
   gateway: Pick<Gateway, 'open'>;
   /** Bytes of a body. */
   maxBody: number;
+  rate: Rate;
   sessions: Sessions<HttpSession | SseSession | Subscription>;
   rounds: Rounds;
   parking: Parking;
@@ -43,11 +45,17 @@ export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps
   return false;
 }
 
+const JSON_BODY = /^application\/json\s*(?:;|$)/i;
+
 /** The messages of the body; where there are none, the answer is on its way. */
 export async function receive(
-  { request, response }: Pick<McpVisit, 'request' | 'response'>,
-  maxBody: number,
+  { request, response, principal }: Pick<McpVisit, 'request' | 'response' | 'principal'>,
+  { maxBody, rate }: Pick<McpDeps, 'maxBody' | 'rate'>,
 ): Promise<Posted | undefined> {
+  if (!JSON_BODY.test(request.headers['content-type'] ?? '')) {
+    sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'the Content-Type must be application/json' });
+    return undefined;
+  }
   const body = await readBody(request, maxBody);
   if (body === undefined) {
     const message = `the body is larger than ${maxBody} bytes`;
@@ -55,9 +63,23 @@ export async function receive(
     return undefined;
   }
   const posted = readMessages(body);
-  if ('messages' in posted) return posted;
-  sendRpcError(response, 400, posted);
+  if (!('messages' in posted)) sendRpcError(response, 400, posted);
+  // The request itself was counted when it came; what else a batch holds counts as well.
+  else if (isTimely({ response, principal }, rate, posted.messages.filter(isRequest).length - 1)) return posted;
   return undefined;
+}
+
+/** Whether a token keeps to its rate; where not, the answer says when to try again. Those without a token share one account. */
+export function isTimely(
+  { response, principal }: { response: ServerResponse; principal?: Principal | undefined },
+  rate: Rate,
+  count = 1,
+): boolean {
+  const wait = count > 0 ? rate.take(principal?.name ?? '', count) : undefined;
+  if (wait === undefined) return true;
+  const message = `too many requests: try again in ${wait} s`;
+  sendRpcError(response, 429, { code: -32000, message }, { 'Retry-After': String(wait) });
+  return false;
 }
 
 export function openFront(

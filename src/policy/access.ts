@@ -16,6 +16,8 @@ export type Filters = Record<'tools' | 'resources' | 'prompts', Filter>;
 
 export interface Access {
   allows(address: Address): boolean;
+  /** False where nothing of a server may be used: then the server itself is as good as missing. */
+  allowsServer(server: string): boolean;
 }
 
 export interface AccessRules {
@@ -46,16 +48,43 @@ export function createAccess({ profile, policy }: AccessRules): Access {
         passes(own[FIELD[kind]], (pattern) => matchesGlob(pattern, name))
       );
     },
+    allowsServer: (server) =>
+      servers.has(server) && !policy.deny.some((pattern) => covers(pattern, server)) && leavesSome(profile, server),
   };
 }
 
+/** What a token says of servers and what they offer. */
+export type TokenFilters = Filters & { servers?: string[] };
+
 /** Access narrowed by a token's own filters. */
-export function narrowAccess(access: Access, filters: Filters): Access {
+export function narrowAccess(access: Access, filters: TokenFilters): Access {
+  const named = (server: string) => filters.servers?.some((pattern) => matchesGlob(pattern, server)) ?? true;
   return {
     allows: (address) =>
+      named(address.server) &&
       access.allows(address) &&
       passes(filters[FIELD[address.kind]], (pattern) => matchesAddress(pattern, address.server, address.name)),
+    allowsServer: (server) => named(server) && access.allowsServer(server) && leavesSome(filters, server),
   };
+}
+
+/** Whether the filters may let anything of a server through. */
+function leavesSome(filters: Filters, server: string): boolean {
+  return Object.values(FIELD).some((field) => {
+    const { allow, deny } = filters[field];
+    if (deny?.some((pattern) => covers(pattern, server))) return false;
+    return allow?.some((pattern) => reaches(pattern, server)) ?? true;
+  });
+}
+
+/** Whether a pattern matches everything of a server. */
+function covers(pattern: string, server: string): boolean {
+  return pattern === '*' || (pattern.endsWith('.*') && matchesGlob(pattern.slice(0, -2), server));
+}
+
+/** Whether a pattern may match something of a server. */
+function reaches(pattern: string, server: string): boolean {
+  return !QUALIFIED.test(pattern) || matchesGlob(pattern.slice(0, pattern.indexOf('.')), server);
 }
 
 /** Server names hold no dot and no colon, so a URI is never taken for a qualified name. */

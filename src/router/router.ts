@@ -88,11 +88,12 @@ export interface RouterDeps {
 export function createRouter(deps: RouterDeps): Router {
   const { catalog, pool, access, offered = () => undefined, checker, calls } = deps;
 
-  const servers = (): ServerView[] => catalog.servers(offered()).map((entry) => view(entry, access));
+  const entries = () => catalog.servers(offered()).filter(({ name }) => access.allowsServer(name));
+  const servers = (): ServerView[] => entries().map((entry) => view(entry, access));
 
   async function known(name: string): Promise<ServerEntry> {
-    const entry = catalog.server(name, offered());
-    if (entry === undefined) throw unknownServer(name, catalog.servers());
+    const entry = access.allowsServer(name) ? catalog.server(name, offered()) : undefined;
+    if (entry === undefined) throw unknownServer(name, entries());
     if (entry.listing.kind === 'listed') return entry;
     await catalog.ensure(name);
     return catalog.server(name, offered()) ?? entry;
@@ -115,7 +116,7 @@ export function createRouter(deps: RouterDeps): Router {
 
   function connectionTo(server: string, way: Way): Connection {
     const connection = pool.get(server, way.caller);
-    if (connection === undefined) throw unknownServer(server, catalog.servers());
+    if (connection === undefined) throw unknownServer(server, entries());
     return connection;
   }
 

@@ -1,7 +1,7 @@
 /** Globs, access and tokens: pure decisions as tables. */
 import { describe, expect, test } from 'vitest';
 import type { Filter } from '../../src/config/config.ts';
-import { createAccess, narrowAccess } from '../../src/policy/access.ts';
+import { createAccess, narrowAccess, type TokenFilters } from '../../src/policy/access.ts';
 import { createAuthenticator, mayUseProfile } from '../../src/policy/auth.ts';
 import { matchesGlob } from '../../src/policy/glob.ts';
 
@@ -76,6 +76,57 @@ describe('access', () => {
       policy: { deny: [] },
     });
     expect(access.allows({ server: '__proto__', kind: 'tool', name: 'x' })).toBe(false);
+  });
+});
+
+describe('servers', () => {
+  const server = (name: string) => ({ name, tools: {}, resources: {}, prompts: {} });
+  const all = { tools: {}, resources: {}, prompts: {} };
+  const three = (filter: { allow?: string[]; deny?: string[] }) => ({
+    tools: filter,
+    resources: filter,
+    prompts: filter,
+  });
+  const check = (
+    { deny = [], profile = all, token = all }: { deny?: string[]; profile?: typeof all; token?: TokenFilters },
+    visible: string[],
+  ) => {
+    const access = narrowAccess(
+      createAccess({
+        profile: { ...profile, servers: [server('git'), server('github'), server('time')] },
+        policy: { deny },
+      }),
+      token,
+    );
+    expect(['git', 'github', 'time', '__proto__', 'nobody'].filter((name) => access.allowsServer(name))).toEqual(
+      visible,
+    );
+  };
+
+  test.each<[string, Parameters<typeof check>[0], string[]]>([
+    ['are all there without filters', {}, ['git', 'github', 'time']],
+    ['are missing where the policy denies all of them', { deny: ['git*.*'] }, ['time']],
+    ['stay where the policy denies a part', { deny: ['git.drop_*', '*.drop_*', 'x'] }, ['git', 'github', 'time']],
+    ['are missing with everything', { deny: ['*'] }, []],
+    ['are missing where a profile denies every kind', { profile: three({ deny: ['git.*'] }) }, ['github', 'time']],
+    [
+      'stay where one kind is left',
+      { profile: { ...three({ deny: ['git.*'] }), prompts: {} } },
+      ['git', 'github', 'time'],
+    ],
+    ['are missing where a token allows others only', { token: three({ allow: ['github.create_*'] }) }, ['github']],
+    ['stay for names without a server', { token: three({ allow: ['read_*'] }) }, ['git', 'github', 'time']],
+    ['are missing where a token allows nothing', { token: three({ allow: [] }) }, []],
+    ['are those that a token names', { token: { ...all, servers: ['git?ub', 'tim*'] } }, ['github', 'time']],
+  ])('%s', (_, rules, visible) => check(rules, visible));
+
+  test('a token that names servers may use nothing of others', () => {
+    const access = narrowAccess(
+      createAccess({ profile: { ...all, servers: [server('git'), server('time')] }, policy: { deny: [] } }),
+      { ...all, servers: ['time'] },
+    );
+    expect(access.allows({ server: 'git', kind: 'tool', name: 'x' })).toBe(false);
+    expect(access.allows({ server: 'time', kind: 'tool', name: 'x' })).toBe(true);
   });
 });
 

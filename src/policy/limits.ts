@@ -1,0 +1,62 @@
+/** How much at once and how fast: pure decisions over counters and clocks. */
+
+/** So many at once, and not one more. */
+export interface Gate {
+  readonly limit: number;
+  readonly inside: number;
+  /** False where it is full; whoever was let in leaves once. */
+  enter(): boolean;
+  leave(): void;
+}
+
+export function createGate(limit: number): Gate {
+  let inside = 0;
+  return {
+    limit,
+    get inside() {
+      return inside;
+    },
+    enter() {
+      if (inside >= limit) return false;
+      inside += 1;
+      return true;
+    },
+    leave() {
+      inside -= 1;
+    },
+  };
+}
+
+/** So many per second, each key on its own account. */
+export interface Rate {
+  /** Takes `count` at once; where that is too fast, the seconds after which it may be tried again, and nothing is taken. */
+  take(key: string, count?: number): number | undefined;
+}
+
+export interface RateOptions {
+  /** Per second, greater than zero. A second's worth may come in a burst, and never less than one. */
+  rate: number;
+  /** Monotonic ms. */
+  now?: () => number;
+}
+
+/** Keys are names from the config, so that their number is bounded. */
+export function createRate({ rate, now = () => performance.now() }: RateOptions): Rate {
+  const burst = Math.max(1, rate);
+  const accounts = new Map<string, { left: number; at: number }>();
+  return {
+    take(key, count = 1) {
+      const time = now();
+      const account = accounts.get(key) ?? { left: burst, at: time };
+      const left = Math.min(burst, account.left + ((time - account.at) * rate) / 1000);
+      // More than a burst is let in on a full account, and paid off before the next.
+      const needed = Math.min(count, burst);
+      const enough = left >= needed;
+      accounts.set(key, { left: enough ? left - count : left, at: time });
+      return enough ? undefined : Math.max(1, Math.ceil((needed - left) / rate));
+    },
+  };
+}
+
+/** For `http.rate: null`. */
+export const NO_RATE: Rate = { take: () => undefined };

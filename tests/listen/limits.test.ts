@@ -1,0 +1,248 @@
+/** What the HTTP listener refuses: too long, too fast, too slow, from elsewhere. */
+import { connect as connectSocket, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { clientAddress } from '../../src/listen/guard.ts';
+import { BOTH, call, closeAll, connect, rpc, type Sent, send, stage, token } from './harness.ts';
+
+afterEach(closeAll);
+
+const ping = (more: Sent['headers'] = {}) => ({ body: rpc('ping'), headers: more });
+
+/** A socket that sends what it is told, and everything that it was answered once it was closed. */
+function raw(url: string): { socket: Socket; closed: Promise<string>; connected: Promise<void> } {
+  const socket = connectSocket(Number(new URL(url).port), '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => undefined);
+  return {
+    socket,
+    connected: new Promise((resolve) => socket.once('connect', () => resolve())),
+    closed: new Promise((resolve) => socket.once('close', () => resolve(text))),
+  };
+}
+
+describe('size', () => {
+  test('a URL that is too long is 414, headers that are too long 431', async () => {
+    const { url } = await stage();
+    expect((await send(`${url}?x=${'y'.repeat(9000)}`, ping())).status).toBe(414);
+    expect((await send(url, ping({ 'x-pad': 'y'.repeat(17_000) }))).status).toBe(431);
+    expect((await send(url, ping())).status).toBe(200);
+  });
+
+  test('what is not JSON is 415, also for the old transport', async () => {
+    const { url } = await stage({}, { http: { legacySse: true } });
+    const body = { body: '{}', headers: { 'content-type': 'text/plain' } };
+    expect((await send(url, body)).status).toBe(415);
+    expect((await send(url.replace('/mcp', '/messages?sessionId=x'), body)).status).toBe(415);
+  });
+});
+
+describe('rate', () => {
+  test('each token has its own; beyond it 429 says when to come back', async () => {
+    const { url } = await stage({}, { tokens: [token('a', 'one'), token('b', 'two')], http: { rate: 2 } });
+    const as = async (secret: string) => {
+      const answer = await send(url, ping({ authorization: `Bearer ${secret}` }));
+      return [answer.status, answer.headers['retry-after'], (await answer.json()).error?.message];
+    };
+    expect(await as('one')).toEqual([200, undefined, undefined]);
+    expect(await as('one')).toEqual([200, undefined, undefined]);
+    expect(await as('one')).toEqual([429, '1', 'too many requests: try again in 1 s']);
+    expect((await as('two'))[0]).toBe(200);
+    expect((await as('wrong'))[0]).toBe(401);
+  });
+
+  test('a batch counts as many as it holds', async () => {
+    const { url } = await stage({}, { http: { rate: 5 } });
+    const headers = { 'mcp-protocol-version': '2025-03-26' };
+    const batch = (size: number) => ({ body: Array.from({ length: size }, (_, id) => rpc('ping', {}, id)), headers });
+    expect((await send(url, batch(4))).status).toBe(200);
+    expect((await send(url, batch(4))).status).toBe(429);
+  });
+
+  test('without one nobody counts', async () => {
+    const { url } = await stage();
+    const all = await Promise.all(Array.from({ length: 50 }, () => send(url, ping())));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+  });
+});
+
+describe('slow clients', () => {
+  test('headers that never end are cut', async () => {
+    const { url } = await stage({}, { arrival: 200 });
+    const { socket, closed, connected } = raw(url);
+    await connected;
+    socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+    expect(await closed).toContain('408');
+  });
+
+  test('a body that never ends is cut', async () => {
+    const { url, logged } = await stage({}, { arrival: 200 });
+    const { socket, closed, connected } = raw(url);
+    await connected;
+    socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
+    socket.write('Content-Length: 100\r\n\r\n{"jsonrpc"');
+    expect(await closed).toContain('408');
+    expect(logged.join('\n')).not.toContain('error');
+    expect((await send(url, ping())).status).toBe(200);
+  });
+
+  test('a body that is sent without an end is refused at its limit', async () => {
+    const { url } = await stage({}, { http: { maxBody: 1000 } });
+    const { socket, closed, connected } = raw(url);
+    await connected;
+    socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
+    socket.write(`Transfer-Encoding: chunked\r\n\r\n800\r\n${'x'.repeat(2048)}\r\n`);
+    expect(await closed).toContain('413');
+  });
+
+  test('a client that does not read its answer disturbs nobody', async () => {
+    const { url } = await stage({ big: () => ({ content: [{ type: 'text', text: 'x'.repeat(4_000_000) }] }) });
+    const { socket, connected } = raw(url);
+    await connected;
+    socket.pause();
+    const body = JSON.stringify(call('big'));
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    for (let i = 0; i < 5; i++) socket.write(`${head}\r\n\r\n${body}`);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(url, ping())));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    socket.destroy();
+  });
+});
+
+describe('pages of other origins', () => {
+  const PAGE = 'https://app.example';
+  const http = { cors: { origins: [PAGE] } };
+  const preflight = (origin: string, method = 'POST') => ({
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': method,
+      'access-control-request-headers': 'authorization,content-type,mcp-session-id',
+    },
+  });
+
+  test('one on the list may ask first, without a token, and then read the answer', async () => {
+    const { url } = await stage({}, { http, tokens: [token('a', 'one')] });
+    const asked = await send(url, preflight(PAGE));
+    expect(asked.status).toBe(204);
+    expect(asked.headers).toMatchObject({
+      'access-control-allow-origin': PAGE,
+      'access-control-allow-headers': 'authorization,content-type,mcp-session-id',
+      'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+      vary: 'Origin',
+    });
+    expect(asked.headers['access-control-allow-credentials']).toBeUndefined();
+    const answer = await send(url, ping({ origin: PAGE, authorization: 'Bearer one' }));
+    expect(answer.status).toBe(200);
+    expect(answer.headers['access-control-allow-origin']).toBe(PAGE);
+    expect(answer.headers['access-control-expose-headers']).toContain('Mcp-Session-Id');
+    // It can also tell that its token is wrong.
+    const wrong = await send(url, ping({ origin: PAGE }));
+    expect([wrong.status, wrong.headers['access-control-allow-origin']]).toEqual([401, PAGE]);
+  });
+
+  test('a stream for a page on the list can be read too', async () => {
+    const { url } = await stage({}, { http });
+    const client = await connect(url, { headers: { origin: PAGE } });
+    const stream = await client.get();
+    expect([stream.status, stream.headers['access-control-allow-origin']]).toEqual([200, PAGE]);
+    stream.leave();
+  });
+
+  test('any other gets nothing, on no route', async () => {
+    const { url } = await stage({}, { http });
+    for (const path of ['/mcp', '/mcp/other', '/api/default/mcp', '/api/status', '/nowhere', '/']) {
+      for (const origin of ['https://evil.example', 'https://app.example.evil.example', 'null', 'http://app.example']) {
+        for (const sent of [preflight(origin), ping({ origin, ...BOTH }), { method: 'GET', headers: { origin } }]) {
+          const answer = await send(url.replace('/mcp', path), sent);
+          expect([path, origin, answer.status]).toEqual([path, origin, 403]);
+          expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+        }
+      }
+    }
+  });
+
+  test('OPTIONS that is no preflight is 405 like any other method', async () => {
+    const { url } = await stage({}, { http });
+    const answer = await send(url, { method: 'OPTIONS' });
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST, GET, DELETE']);
+  });
+
+  test('header names that are none are not repeated', async () => {
+    const { url } = await stage({}, { http });
+    const sent = preflight(PAGE);
+    sent.headers['access-control-request-headers'] = 'x; y=<script>';
+    expect((await send(url, sent)).headers['access-control-allow-headers']).toBeUndefined();
+  });
+});
+
+describe('behind a proxy', () => {
+  const forwarded = { host: 'mcpx:3095', 'x-forwarded-host': 'mcp.example.com', 'x-forwarded-proto': 'https' };
+  const http = { hosts: ['mcp.example.com'] };
+
+  test.each<[string, object, Record<string, string>, boolean, number]>([
+    ['its word for the Host counts where it is trusted', { trustProxy: true }, forwarded, true, 200],
+    ['and not where it is not', {}, forwarded, true, 403],
+    [
+      'another Host is refused all the same',
+      { trustProxy: true },
+      { ...forwarded, 'x-forwarded-host': 'x' },
+      true,
+      403,
+    ],
+    [
+      'the first of several counts',
+      { trustProxy: true },
+      { ...forwarded, 'x-forwarded-host': 'x, mcp.example.com' },
+      true,
+      403,
+    ],
+    ['its own page may call', { trustProxy: true }, { ...forwarded, origin: 'https://mcp.example.com' }, true, 200],
+    [
+      'a rebound page that forges the header gets nothing where no token protects',
+      { trustProxy: true },
+      { ...forwarded, host: 'evil.example' },
+      false,
+      403,
+    ],
+    ['without a token a known Host is enough', { trustProxy: true }, { ...forwarded, host: 'localhost' }, false, 200],
+  ])('%s', async (_, more, headers, tokens, status) => {
+    const { url } = await stage({}, { http: { ...http, ...more }, tokens: tokens ? [token('a', 'one')] : [] });
+    const all = { ...headers, ...(tokens && { authorization: 'Bearer one' }) };
+    expect((await send(url, ping(all as Record<string, string>))).status).toBe(status);
+  });
+
+  test.each([
+    [true, '203.0.113.9, 10.0.0.1', '203.0.113.9'],
+    [false, '203.0.113.9', '127.0.0.1'],
+    [true, 'nonsense\u001b[31m', '127.0.0.1'],
+    [true, undefined, '127.0.0.1'],
+  ])('the address of a client, trusted %s, said %j, is %s', (trust, said, address) => {
+    const request = { headers: { 'x-forwarded-for': said }, socket: { remoteAddress: '::ffff:127.0.0.1' } };
+    expect(clientAddress(request as never, trust)).toBe(address);
+  });
+});
+
+test('every answer says what a browser may not do with it', async () => {
+  const { url } = await stage({}, { tokens: [token('a', 'one')] });
+  const authorization = 'Bearer one';
+  const answers = [
+    await send(url, ping({ authorization })),
+    await send(url, ping()),
+    await send(url.replace('/mcp', '/nowhere'), { method: 'GET', headers: { authorization } }),
+    await send(url, ping({ host: 'evil.example' })),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 401, 404, 403]);
+  for (const { headers } of answers) {
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    expect(headers['x-powered-by']).toBeUndefined();
+  }
+});
