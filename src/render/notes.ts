@@ -3,6 +3,8 @@ import type { Schema } from './schema.ts';
 import { clean, cut, oneLine } from './text.ts';
 
 const MAX_NOTE = 60;
+/** A pattern is of use only whole. One that a format stands for already is left out when it is longer than a note. */
+const MAX_PATTERN = 200;
 
 /** Limits that say nothing: generators write them for every integer. */
 const IDLE_LIMITS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 63, -(2 ** 63), Number.MAX_VALUE]);
@@ -23,7 +25,7 @@ const IDLE_FORMATS = new Set([
 
 /** What a schema says of its value beyond the type, in a few words each. */
 export function notesOf(schema: Schema): string[] {
-  const { type, format, pattern, multipleOf, uniqueItems, contentEncoding, deprecated } = schema;
+  const { type, format, multipleOf, uniqueItems, contentEncoding, deprecated, examples } = schema;
   const notes = [
     type === 'integer' && 'integer',
     typeof format === 'string' && !IDLE_FORMATS.has(format) && format,
@@ -34,11 +36,26 @@ export function notesOf(schema: Schema): string[] {
     range([limit(schema.minProperties), limit(schema.maxProperties)], ' keys'),
     typeof multipleOf === 'number' && `multiple of ${multipleOf}`,
     uniqueItems === true && 'unique',
-    typeof pattern === 'string' && pattern.length <= MAX_NOTE && `/${pattern}/`,
+    patternNote(schema),
+    ...dependencies(schema.dependentRequired),
     'default' in schema && schema.default !== null && `default ${short(schema.default)}`,
+    Array.isArray(examples) && examples.length > 0 && `e.g. ${short(examples[0])}`,
     deprecated === true && 'deprecated',
   ];
   return notes.filter((note) => typeof note === 'string' && note !== '').map(String);
+}
+
+function patternNote({ pattern, format }: Schema): string {
+  const most = typeof format === 'string' ? MAX_NOTE : MAX_PATTERN;
+  return typeof pattern === 'string' && pattern.length <= most ? `/${pattern}/` : '';
+}
+
+/** `{"card": ["address"]}` → "card needs address" */
+function dependencies(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, needed]) =>
+    Array.isArray(needed) && needed.length > 0 ? [cut(`${key} needs ${needed.join(', ')}`, MAX_NOTE)] : [],
+  );
 }
 
 function limit(value: unknown): number | undefined {
@@ -84,6 +101,7 @@ function isSaid(note: string, description: string): boolean {
   if (description.includes(note)) return true;
   const limits = /^(-?[\d.]+?)\.\.(-?[\d.]+)/.exec(note);
   if (limits) return new RegExp(`\\b${limits[1]}\\b.{1,5}\\b${limits[2]}\\b`).test(description);
+  if (note.startsWith('e.g. ')) return description.includes(note.slice('e.g. '.length).replace(/^"(.*)"$/, '$1'));
   if (!note.startsWith('default ')) return false;
   const value = note.slice('default '.length).replace(/^"(.*)"$/, '$1');
   return /default/i.test(description) && description.includes(value);

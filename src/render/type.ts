@@ -215,7 +215,11 @@ function restPiece(schema: Schema, writing: Writing, spot: Spot): Piece | undefi
   const keys = isSchema(propertyNames) ? schemasIn(propertyNames.enum).filter((key) => typeof key === 'string') : [];
   if (values.length === 0 && keys.length === 0) return undefined;
   const type = values.length === 0 ? UNKNOWN : union(values.map((value) => writeType(value, writing, spot)));
-  const notes = [...patterns.map(([pattern]) => `keys /${pattern}/`), ...type.notes];
+  const named = isSchema(propertyNames) && typeof propertyNames.pattern === 'string' ? [propertyNames.pattern] : [];
+  const notes = [
+    ...[...patterns.map(([pattern]) => pattern), ...named].map((pattern) => `keys /${pattern}/`),
+    ...type.notes,
+  ];
   if (keys.length > 0) return atom(`{ [key in ${enumPiece(keys, [], writing).text}]?: ${type.text} }`, notes);
   // An alias may not pass itself to Record, but it may occur in an index signature.
   const record = writing.names.size > 0 ? `{ [key: string]: ${type.text} }` : `Record<string, ${type.text}>`;

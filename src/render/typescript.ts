@@ -11,6 +11,7 @@ export interface RenderableTool {
   description?: unknown;
   inputSchema?: unknown;
   outputSchema?: unknown;
+  annotations?: unknown;
 }
 
 export interface RenderOptions {
@@ -29,8 +30,8 @@ const MAX_PARAMETERS = 20;
 
 /** The tool for a model to read. Never longer than the JSON it stands for, which is the answer where TypeScript would be. */
 export function renderTool(tool: RenderableTool, { form, maxDescription }: RenderOptions): string {
-  const { name, description, inputSchema, outputSchema } = tool;
-  const json = () => JSON.stringify({ name, description, inputSchema, outputSchema });
+  const { name, description, inputSchema, outputSchema, annotations } = tool;
+  const json = () => JSON.stringify({ name, description, inputSchema, outputSchema, annotations });
   try {
     const text = form === 'short' ? shortForm(tool, maxDescription) : fullForm(tool, maxDescription);
     return text.length <= json().length ? text : json();
@@ -81,21 +82,36 @@ function fullForm(tool: RenderableTool, maxDescription: number | undefined): str
   const signature = signatureOf(tool, input, output);
   const about = tidy(String(tool.description ?? tool.title ?? ''));
   const description = maxDescription === undefined ? about : cut(about, maxDescription);
-  return [signature, ...declarations(input), ...declarations(output), description]
+  return [signature, ...declarations(input), ...declarations(output), description, hints(tool.annotations)]
     .filter((part) => part !== '')
     .join('\n');
 }
 
+/** What a tool says of its own effects, in words; nothing where it says what is taken for granted. */
+function hints(annotations: unknown): string {
+  if (!isSchema(annotations)) return '';
+  const { readOnlyHint, destructiveHint, idempotentHint } = annotations;
+  const words = [
+    readOnlyHint === true && 'read-only',
+    readOnlyHint !== true && destructiveHint === true && 'destructive',
+    readOnlyHint !== true && destructiveHint === false && 'not destructive',
+    readOnlyHint !== true && idempotentHint === true && 'idempotent',
+  ].filter((word) => word !== false);
+  return words.length === 0 ? '' : `(${words.join(', ')})`;
+}
+
 function shortForm(tool: RenderableTool, maxDescription = SHORT_DESCRIPTION): string {
-  const signature = signatureOf(tool, startWriting(tool.inputSchema, SHORT, new Set()));
+  const { name, inputSchema } = tool;
+  const args = takesNothing(inputSchema) ? '' : topType(inputSchema, startWriting(inputSchema, SHORT, new Set()));
+  const signature = `${oneLine(clean(name))}(${args})`;
   const sentence = cut(firstSentence(String(tool.description ?? tool.title ?? '')), maxDescription);
   return sentence === '' ? signature : `${signature} // ${sentence}`;
 }
 
-function signatureOf({ name, inputSchema, outputSchema }: RenderableTool, input: Writing, output?: Writing): string {
+function signatureOf({ name, inputSchema, outputSchema }: RenderableTool, input: Writing, output: Writing): string {
   const optional = parameters(inputSchema).every((parameter) => !parameter.required);
   const args = takesNothing(inputSchema) ? '' : `args${optional ? '?' : ''}: ${topType(inputSchema, input)}`;
-  const result = output !== undefined && isSchema(outputSchema) ? `: ${topType(outputSchema, output)}` : '';
+  const result = isSchema(outputSchema) ? `: ${topType(outputSchema, output)}` : '';
   return `${oneLine(clean(name))}(${args})${result}`;
 }
 
@@ -181,13 +197,20 @@ const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|[A-Za-z])\.$
 /** A short line before one that begins anew is a title, not the first half of a sentence. */
 const TITLE_END = /^(.{1,60})\n(?=\s*[^\s\p{Ll}])/u;
 
-/** The first sentence of a description, on one line, without a heading, bullet or code fence before it. */
+/** A short line that only announces what follows: "Purpose:". */
+const HEADING = /^[^\n]{0,40}:\s*\n\s*(?=\S)/;
+/** Of several announced parts, the one that says what the tool does. */
+const PURPOSE = /^\P{L}*(?:purpose|description|summary|overview)\b[^\n]{0,20}:\s*\n/iu;
+
+/** The first sentence of a description, on one line, without a heading, bullet, number or code fence before it. */
 export function firstSentence(text: string): string {
-  const paragraph =
-    clean(text)
-      .split(/\n\s*\n/)
-      .map((part) => part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '').trim())
-      .find((part) => part !== '') ?? '';
+  const parts = clean(text)
+    .split(/\n\s*\n/)
+    .map((part) => part.replace(/^\s*(?:#{1,6}\s+|[-*]\s+|```.*$)/gm, '').trim())
+    .filter((part) => part !== '');
+  const [first = ''] = parts;
+  const chosen = HEADING.test(first) ? (parts.find((part) => PURPOSE.test(part)) ?? first) : first;
+  const paragraph = chosen.replace(HEADING, '').replace(/^\d+[.)]\s+/, '');
   const line = oneLine(TITLE_END.exec(paragraph)?.[1] ?? paragraph);
   for (const match of line.matchAll(/[.!?](?=\s)|[。！？]/g)) {
     const sentence = line.slice(0, match.index + 1);

@@ -57,7 +57,8 @@ function compile(bodies: string[]): string {
 function declaration(tool: RenderableTool, form: 'full' | 'short'): string {
   const { description: _description, ...bare } = tool;
   const text = renderTool({ ...bare, name: 'f', title: '' }, { form });
-  return text.startsWith('{') ? '' : `function ${text}`;
+  if (text.startsWith('{')) return '';
+  return form === 'full' ? `function ${text}` : `type F = ${text.slice('f('.length, -')'.length) || 'unknown'}`;
 }
 
 test.each(names)('the schema "%s" reads as its fixture says', async (name) => {
@@ -146,10 +147,24 @@ test('descriptions are cut where the options say so', () => {
     description: 'Does something remarkable with files. And more.',
     inputSchema: { type: 'object', properties: { path: { type: 'string', description: 'The path of the file 😀😀' } } },
   };
-  expect(renderTool(tool, { form: 'short', maxDescription: 10 })).toBe('cut(args?: { path?: string }) // Does some…');
+  expect(renderTool(tool, { form: 'short', maxDescription: 10 })).toBe('cut({ path?: string }) // Does some…');
   expect(renderTool(tool, { form: 'full', maxDescription: 10 })).toBe(
     'cut(args?: {\n  path?: string // The path…\n})\nDoes some…',
   );
+});
+
+const EFFECTS: [Record<string, unknown> | undefined, string][] = [
+  [undefined, ''],
+  [{ title: 'Reads', openWorldHint: true }, ''],
+  [{ readOnlyHint: true, idempotentHint: true, destructiveHint: true }, '(read-only)'],
+  [{ readOnlyHint: false, destructiveHint: true }, '(destructive)'],
+  [{ destructiveHint: false, idempotentHint: true }, '(not destructive, idempotent)'],
+];
+
+test.each(EFFECTS)('the annotations %j are said in words', (annotations, expected) => {
+  const tool = { name: 'act', inputSchema: { type: 'object', properties: {} }, annotations };
+  expect(renderTool(tool, { form: 'full' })).toBe(['act()', expected].join('\n').trim());
+  expect(renderTool(tool, { form: 'short' })).toBe('act()');
 });
 
 const LISTS: [string, unknown, string][] = [
@@ -202,6 +217,9 @@ const SENTENCES: [string, string][] = [
   ['Retrieve a user\nError Responses:\n400: x', 'Retrieve a user'],
   ['Gets a thing from the\nserver. Then more.', 'Gets a thing from the server.'],
   ['读取文件。然后停止。', '读取文件。'],
+  ['Usage:\n  1. Reads a file. Then stops.', 'Reads a file.'],
+  ['🛡️ Guardrails:\n  1. Be careful.\n\n🎯 Purpose:\n  1. Links records. More.', 'Links records.'],
+  ['Reads these kinds:\n\na and b', 'Reads these kinds:'],
   ['', ''],
 ];
 
