@@ -102,3 +102,12 @@ export function toMcpxError(error: unknown): McpxError {
   if (error instanceof McpxError) return error;
   return new McpxError('failed', messageOf(error), { cause: error });
 }
+
+/** The same failure with the id of its request, by which it is found in the log. What an upstream said is left alone. */
+export function withRequestId(error: unknown, requestId: string | undefined): unknown {
+  if (requestId === undefined || error instanceof RpcError) return error;
+  const { code, message, hint, data } = toMcpxError(error);
+  const known = typeof data === 'object' && data !== null && !Array.isArray(data);
+  if (data !== undefined && !known) return error;
+  return new McpxError(code, message, { hint, cause: error, data: { ...data, requestId } });
+}

@@ -99,7 +99,6 @@ function loadLeniently(settings: Record<string, unknown>) {
 const INERT = [
   { key: 'policy.confirm', value: 'destructive' },
   { key: 'lock', value: 'enforce' },
-  { key: 'audit', value: { file: 'audit.jsonl' } },
   { key: 'offline', value: true },
   { key: 'watch', value: true },
   { key: 'http.admin', value: { commands: true } },

@@ -4,8 +4,6 @@ import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createFront } from '../front/front.ts';
 import type { Gateway } from '../listen/gateway.ts';
-import { createObserver } from '../observe/observer.ts';
-import { createStats } from '../observe/stats.ts';
 import type { Access } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
@@ -13,6 +11,7 @@ import { createRouter, type Router } from '../router/router.ts';
 import type { Caller } from '../upstream/pool.ts';
 import { offeredKey } from '../upstream/sharing.ts';
 import type { StopBounds } from '../upstream/transport.ts';
+import { createObserved, metricsFor, seenBy } from './observed.ts';
 import { type AppOptions, accessOf, type Running, runProfile } from './running.ts';
 import { describeStatus } from './status.ts';
 
@@ -37,11 +36,9 @@ interface As {
 
 export function createApp(config: Config, options: AppOptions): App {
   const { settings } = config;
-  const observer = createObserver();
-  const stats = createStats();
-  observer.subscribe((happening) => {
-    if (happening.type === 'call_ended') stats.record(happening.call);
-  });
+  const observed = createObserved(options.log);
+  observed.audit(settings.audit);
+  const { observer } = observed;
   const checker = createArgumentChecker();
   const started = Date.now();
   const running = new Map(
@@ -64,6 +61,7 @@ export function createApp(config: Config, options: AppOptions): App {
     return createRouter({ catalog, pool, access, checker, calls, ...(as.offered && { offered: as.offered }) });
   };
   const { firstListWait } = settings.connect;
+  const status = (principal?: Principal) => describeStatus({ config, running, observed, started }, principal);
 
   return {
     mainProfile: main,
@@ -103,12 +101,21 @@ export function createApp(config: Config, options: AppOptions): App {
         },
       };
     },
-    status: (principal) => describeStatus({ config, running, stats, started }, principal),
+    status,
+    emit: observer.emit,
+    watch: (principal, hear) =>
+      observer.subscribe((happening) => {
+        const event = seenBy(principal, happening);
+        if (event !== undefined) hear(event);
+      }),
+    metrics: (principal) => metricsFor(principal, { metrics: observed.metrics, running, status: status(principal) }),
     async stop(bounds) {
       for (const { catalog } of running.values()) catalog.close();
       await Promise.all([...running.values()].map(({ pool }) => pool.close(bounds)));
+      observed.close();
     },
     killNow() {
+      observed.close();
       for (const { pool } of running.values()) pool.killNow();
     },
   };

@@ -3,21 +3,21 @@ import type { ServerEntry } from '../catalog/catalog.ts';
 import type { Config, Profile } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { ServerStatus, Status } from '../listen/gateway.ts';
-import type { Stats } from '../observe/stats.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection.ts';
 import { VERSION } from '../version.ts';
+import { liveCall, maySeeCall, type Observed } from './observed.ts';
 import { accessOf, type Running } from './running.ts';
 
 export interface Described {
   config: Config;
   running: ReadonlyMap<string, Running>;
-  stats: Stats;
+  observed: Pick<Observed, 'stats' | 'live'>;
   started: number;
 }
 
-export function describeStatus({ config, running, stats, started }: Described, principal?: Principal): Status {
+export function describeStatus({ config, running, observed, started }: Described, principal?: Principal): Status {
   return {
     name: 'mcpx',
     version: VERSION,
@@ -31,7 +31,7 @@ export function describeStatus({ config, running, stats, started }: Described, p
           serverStatus(spec, running.get(profile.name), principal),
         ),
       })),
-    calls: callCounts(stats),
+    calls: callCounts(observed, principal),
   };
 }
 
@@ -84,7 +84,11 @@ function visibleTools(entry: ServerEntry | undefined, access: Access): number {
   return seen.length;
 }
 
-function callCounts(stats: Stats): { calls: number; errors: number } {
+/** Calls under way that are shown. */
+const MAX_LIVE = 100;
+
+function callCounts({ stats, live }: Described['observed'], principal: Principal | undefined): Status['calls'] {
   const { calls, errors } = stats.snapshot();
-  return { calls, errors };
+  const seen = live.list().filter((call) => maySeeCall(principal, call));
+  return { calls, errors, live: seen.slice(0, MAX_LIVE).map(liveCall) };
 }

@@ -7,7 +7,6 @@ import { sameJson } from './json.ts';
 const INERT: [path: string, read: (settings: Settings) => unknown, expects: string][] = [
   ['policy.confirm', ({ policy }) => policy.confirm, 'no tool waits for a confirmation'],
   ['lock', ({ lock }) => lock, 'changed tool definitions are not held back'],
-  ['audit.file', ({ audit }) => audit.file, 'no audit log is written'],
   ['offline', ({ offline }) => offline, 'remote servers are still contacted'],
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
   ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],

@@ -3,7 +3,7 @@ import type { ListKind, Tool } from '../catalog/list.ts';
 import { pageOf } from '../catalog/pages.ts';
 import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
-import { RpcError } from '../errors.ts';
+import { RpcError, withRequestId } from '../errors.ts';
 import { withServer } from '../router/reverse.ts';
 import type { Router, ToolResult, Way } from '../router/router.ts';
 import type { Wishes } from '../router/wishes.ts';
@@ -121,7 +121,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
       const meta = passableMeta(params);
-      const result = await answer(meta.params, {
+      const way: Way = {
         caller,
         signal,
         ...(progress && { progress }),
@@ -129,9 +129,14 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         ...(ask && { ask }),
         ...(meta.meta && { meta: meta.meta }),
         ...(requestId && { requestId }),
-      });
-      changes.answered(method);
-      return result;
+      };
+      try {
+        const result = await answer(meta.params, way);
+        changes.answered(method);
+        return result;
+      } catch (error) {
+        throw withRequestId(error, requestId);
+      }
     },
     notification() {
       // `initialized` needs no action; cancellation and progress were handled by the listener.

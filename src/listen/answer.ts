@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { RpcResponse } from '../wire/message.ts';
 import type { EventStream } from './events.ts';
 import { sendEmpty, sendText } from './reply.ts';
+import { requestIdOf } from './trace.ts';
 
 /** What a client takes. */
 export interface Accepts {
@@ -41,6 +42,11 @@ export class Answer {
     this.#owed = options.owed;
     if (!options.accepts.json) this.#open();
     else if (options.accepts.events) this.#timer = setTimeout(() => this.#open(), PATIENCE);
+  }
+
+  /** The id of the HTTP request that it answers. */
+  get requestId(): string | undefined {
+    return requestIdOf(this.#options.response);
   }
 
   /** Whether everything that was owed came. */

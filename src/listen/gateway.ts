@@ -1,6 +1,8 @@
 /** What listeners need of the running program; `app/app.ts` provides it. */
 import type { FrontKind } from '../config/config.ts';
 import type { Downstream, Front } from '../front/front.ts';
+import type { Family } from '../observe/exposition.ts';
+import type { Call, CallRecord, Happening } from '../observe/observer.ts';
 import type { Principal } from '../policy/auth.ts';
 
 export interface OpenOptions {
@@ -24,7 +26,27 @@ export interface Gateway {
   profileState(name: string): 'enabled' | 'disabled' | 'unknown';
   open(options: OpenOptions): Session;
   status(principal?: Principal): Status;
+  /** Tells everybody who counts, keeps or shows what happens. */
+  emit(happening: Happening): void;
+  /** Hears what that principal may know of what happens, until what it returns is called. */
+  watch(principal: Principal | undefined, hear: (event: LiveEvent) => void): () => void;
+  /** Numbers for Prometheus, of what that principal may use. */
+  metrics(principal?: Principal): Family[];
 }
+
+/** A call, without what went in and out. */
+export interface LiveCall extends Pick<Call, 'id' | 'profile' | 'kind' | 'server' | 'name' | 'request'> {
+  /** When it began; ISO 8601. */
+  at: string;
+  token?: string | undefined;
+}
+
+/** `GET /api/events`: the type is the name of the event, the rest its data. */
+export type LiveEvent =
+  | { type: 'call_began'; call: LiveCall }
+  | { type: 'call_ended'; call: LiveCall & Pick<CallRecord, 'outcome' | 'reason' | 'ms'> }
+  | Extract<Happening, { type: 'state' | 'lists' }>
+  | { type: 'reload'; ok: boolean; message?: string };
 
 /** `GET /api/status`; never holds a secret. */
 export interface Status {
@@ -33,7 +55,12 @@ export interface Status {
   /** Seconds. */
   uptime: number;
   profiles: { name: string; enabled: boolean; servers: ServerStatus[] }[];
-  calls: { calls: number; errors: number };
+  calls: {
+    calls: number;
+    errors: number;
+    /** Under way just now, the oldest first; at most 100. */
+    live: LiveCall[];
+  };
 }
 
 export interface ServerStatus {

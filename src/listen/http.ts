@@ -10,11 +10,12 @@ import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Gateway } from './gateway.ts';
-import { refusal, refuseOpenBind, urlOf } from './guard.ts';
-import { sendJson, sendRpcError } from './reply.ts';
+import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { sendError, sendRpcError } from './reply.ts';
 import { createRounds } from './rounds.ts';
 import { findRoute, type Served } from './routes.ts';
 import { createSessions } from './sessions.ts';
+import { createTracer, type Trace } from './trace.ts';
 import { isTimely, type McpDeps } from './visit.ts';
 
 export interface HttpOptions {
@@ -63,8 +64,16 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const rounds = createRounds();
   const stopping = new AbortController();
   const mcp = { gateway, maxBody: settings.maxBody, rate, sessions, parking, rounds, log };
-  const served: Served = { ...options, mcp, stopping: stopping.signal };
-  server.on('request', (request, response) => void visit(request, response, served));
+  const served: Served = { ...options, mcp, live: new Set(), stopping: stopping.signal };
+  const tracer = createTracer({
+    log,
+    emit: gateway.emit,
+    from: (request) => clientAddress(request, served.settings.trustProxy),
+  });
+  server.on(
+    'request',
+    (request, response) => void visit({ request, response, trace: tracer.begin(request, response) }, served),
+  );
   await bind(server, host, port).catch((error) => {
     sessions.close('');
     throw error;
@@ -75,23 +84,31 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     url: urlOf(host, bound.port),
     close() {
       stopping.abort();
+      for (const stream of served.live) stream.end();
       return stop(server, sessions).finally(rounds.close);
     },
   };
 }
 
-async function visit(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+interface Arrival {
+  request: IncomingMessage;
+  response: ServerResponse;
+  trace: Trace;
+}
+
+async function visit(arrival: Arrival, served: Served): Promise<void> {
+  const { request, response, trace } = arrival;
   try {
-    await dispatch(request, response, served);
+    await dispatch(arrival, served);
   } catch (error) {
     // A client that leaves in the middle of its request is no failure of ours.
     if (request.destroyed && !request.complete) return served.log.debug(`${request.method} was cut off by the client`);
-    served.log.error(`${request.method} ${request.url} failed: ${messageOf(error)}`);
+    served.log.error(`${request.method} ${trace.route} failed: ${messageOf(error)}`, { request: trace.request });
     sendRpcError(response, 500, { code: INTERNAL_ERROR, message: 'Internal error' });
   }
 }
 
-async function dispatch(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+async function dispatch({ request, response, trace }: Arrival, served: Served): Promise<void> {
   const { settings, auth } = served;
   const fail = (status: number, message: string, headers?: Record<string, string>) =>
     sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
@@ -104,18 +121,20 @@ async function dispatch(request: IncomingMessage, response: ServerResponse, serv
   if (served.stopping.aborted) return fail(503, 'mcpx is stopping', { Connection: 'close' });
 
   const principal = auth.principal(request.headers.authorization);
+  trace.principal = principal?.name;
   if (auth.required && principal === undefined) return fail(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
   if (method === 'POST' && !isTimely({ response, principal }, served.mcp.rate)) return;
 
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, settings);
-  if (found === undefined) return sendJson(response, 404, { error: `no such route: ${path}` });
+  if (found === undefined) return sendError(response, 404, `no such route: ${path}`);
   const { route, parts } = found;
+  trace.route = route.path;
   const serve = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
   if (serve === undefined) {
     const Allow = Object.keys(route.methods).join(', ');
-    return sendJson(response, 405, { error: `${method} is not allowed here` }, { Allow });
+    return sendError(response, 405, `${method} is not allowed here`, { Allow });
   }
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   await serve({ request, response, query, principal, parts }, served);

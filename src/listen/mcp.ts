@@ -11,6 +11,7 @@ import { serveModern } from './modern.ts';
 import { acceptsEvents, readAccept, readVersion, VERSIONS_TEXT } from './negotiate.ts';
 import { sendEmpty, sendRpcError } from './reply.ts';
 import { allowsBatch, HttpSession } from './session.ts';
+import { requestIdOf } from './trace.ts';
 import { hasRoom, type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
 
 const SESSION_HEADER = 'mcp-session-id';
@@ -117,7 +118,10 @@ async function initialize(request: RpcRequest, accepts: Accepts, visit: McpVisit
     });
   };
   try {
-    const result = await opened.front.request(request, { signal: new AbortController().signal });
+    const result = await opened.front.request(request, {
+      signal: new AbortController().signal,
+      requestId: requestIdOf(response),
+    });
     session.begin(opened.front, isRecord(result) ? String(result.protocolVersion) : '');
     if (response.destroyed) return sessions.end(session, 'the client left');
     reply({ result });
@@ -134,6 +138,7 @@ const ALONE = { origin: undefined, about: undefined };
 async function answerAlone(posted: Posted, accepts: Accepts, visit: McpVisit, deps: McpDeps): Promise<void> {
   const { response } = visit;
   const { messages, refused, batch } = posted;
+  const requestId = requestIdOf(response);
   const requests = messages.filter(isRequest);
   const owed = requests.length + refused.length;
   if (owed === 0) return sendEmpty(response, 202);
@@ -149,7 +154,7 @@ async function answerAlone(posted: Posted, accepts: Accepts, visit: McpVisit, de
     const { signal, progress } = call;
     const notify = (method: string, params?: Params) => push({ jsonrpc: '2.0', method, ...(params && { params }) });
     try {
-      const result = await front.request(request, { signal, notify, ...(progress && { progress }) });
+      const result = await front.request(request, { signal, notify, requestId, ...(progress && { progress }) });
       call.finish();
       answer.give({ jsonrpc: '2.0', id: request.id, result });
     } catch (error) {

@@ -17,6 +17,7 @@ import { EventStream } from './events.ts';
 import { sendRpcError } from './reply.ts';
 import type { Outcome, Round } from './rounds.ts';
 import { serveListen } from './subscriptions.ts';
+import { requestIdOf } from './trace.ts';
 import { type McpDeps, type McpVisit, openFront } from './visit.ts';
 
 /** What may be asked for; the rest of the legacy era is gone. */
@@ -89,6 +90,7 @@ async function work(
       { method, params: withoutEnvelope(params) },
       {
         signal: round.signal,
+        requestId: requestIdOf(visit.response),
         // Without a token nobody upstream need be asked for progress.
         ...(hasToken(params) && { progress: (progress: Params) => round.progress(progress) }),
         notify: (name, said) => round.hear(name, said),

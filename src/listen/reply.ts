@@ -1,6 +1,7 @@
 /** Writing HTTP answers: JSON bodies, JSON-RPC errors, and the headers that every answer carries. */
 import type { ServerResponse } from 'node:http';
-import type { Id } from '../wire/message.ts';
+import { type Id, isRecord } from '../wire/message.ts';
+import { requestIdOf } from './trace.ts';
 
 /** Nothing here is a page, to be kept, framed, or drawn into one. */
 export const HEADERS = {
@@ -23,7 +24,7 @@ export function sendJson(
   sendText(response, status, JSON.stringify(body), headers);
 }
 
-/** JSON that is text already. */
+/** JSON that is text already, or any other text with a type of its own. */
 export function sendText(
   response: ServerResponse,
   status: number,
@@ -54,6 +55,24 @@ export function sendRpcError(
   error: { code: number; message: string; id?: Id | null; data?: unknown },
   headers: Record<string, string> = {},
 ): void {
-  const { id = null, ...rest } = error;
-  sendJson(response, status, { jsonrpc: '2.0', id, error: rest }, headers);
+  const { id = null, data, ...rest } = error;
+  const told = { ...rest, ...withRequestId(response, data) };
+  sendJson(response, status, { jsonrpc: '2.0', id, error: told }, headers);
+}
+
+/** An error on any other route. */
+export function sendError(
+  response: ServerResponse,
+  status: number,
+  error: string,
+  headers: Record<string, string> = {},
+): void {
+  sendJson(response, status, { error, requestId: requestIdOf(response) }, headers);
+}
+
+/** The id by which the request is found in the log. */
+function withRequestId(response: ServerResponse, data: unknown): { data?: unknown } {
+  const requestId = requestIdOf(response);
+  if (requestId !== undefined && (data === undefined || isRecord(data))) return { data: { ...data, requestId } };
+  return data === undefined ? {} : { data };
 }

@@ -4,8 +4,10 @@ import type { FrontKind, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import { type Authenticator, mayUseProfile, type Principal } from '../policy/auth.ts';
 import { INVALID_REQUEST } from '../wire/message.ts';
+import type { EventStream } from './events.ts';
 import type { Gateway } from './gateway.ts';
 import { serveMessages, serveSse } from './legacy-sse.ts';
+import { serveEvents, serveMetrics } from './live.ts';
 import { serveDelete, serveGet, servePost } from './mcp.ts';
 import { sendJson, sendRpcError } from './reply.ts';
 import type { McpDeps, McpVisit } from './visit.ts';
@@ -27,6 +29,8 @@ export interface Served {
   auth: Authenticator;
   log: Log;
   mcp: McpDeps;
+  /** Open streams of `/api/events`. */
+  live: Set<EventStream>;
   /** Aborted by a stop. */
   stopping: AbortSignal;
 }
@@ -68,6 +72,8 @@ export const ROUTES: readonly Route[] = [
     path: '/api/status',
     methods: { GET: ({ response, principal }, { gateway }) => sendJson(response, 200, gateway.status(principal)) },
   },
+  { path: '/api/events', methods: { GET: serveEvents } },
+  { path: '/metrics', methods: { GET: serveMetrics }, offered: ({ metrics }) => metrics },
 ];
 
 const ROWS = ROUTES.map((route) => ({ route, segments: route.path.split('/') }));

@@ -52,6 +52,15 @@ export type Happening =
   | { type: 'state'; profile: string; server: string; state: string; reason?: string | undefined }
   | { type: 'lists'; profile: string; server: string; lists: string[] }
   | { type: 'reload'; ok: boolean; message: string }
+  /** Somebody changed the configuration through the API. */
+  | {
+      type: 'admin';
+      action: string;
+      target?: string | undefined;
+      token?: string | undefined;
+      ok: boolean;
+      request: string;
+    }
   | { type: 'visit'; visit: Visit };
 
 /** One HTTP request, when its answer is over. */

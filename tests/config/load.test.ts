@@ -278,9 +278,9 @@ test('the demo has five built-in servers and listens to flags', () => {
 
 test('a setting that does nothing yet is said, so that nobody relies on it', () => {
   const home = createHome();
-  home.write('.mcpx/config.json', { mcpServers: {}, policy: { confirm: 'destructive' }, audit: { file: '/x.log' } });
+  home.write('.mcpx/config.json', { mcpServers: {}, policy: { confirm: 'destructive' }, offline: true });
   expect(home.load().warnings.map(({ message }) => message)).toEqual([
     '"policy.confirm" has no effect in this version: no tool waits for a confirmation',
-    '"audit.file" has no effect in this version: no audit log is written',
+    '"offline" has no effect in this version: remote servers are still contacted',
   ]);
 });

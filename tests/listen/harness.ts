@@ -3,9 +3,10 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { DEFAULTS, type Token } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import type { Downstream, Exchange } from '../../src/front/front.ts';
-import type { Gateway, OpenOptions } from '../../src/listen/gateway.ts';
+import type { Gateway, LiveEvent, OpenOptions } from '../../src/listen/gateway.ts';
 import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
 import { createLog } from '../../src/observe/log.ts';
+import type { Happening } from '../../src/observe/observer.ts';
 import { createAuthenticator } from '../../src/policy/auth.ts';
 
 export const token = (name: string, secret: string, more: Partial<Token> = {}) => ({
@@ -27,6 +28,8 @@ export interface Stage {
   /** Fronts that are open. */
   open: Set<{ downstream: Downstream; options: OpenOptions; heard: string[] }>;
   logged: string[];
+  happenings: Happening[];
+  watchers: Set<(event: LiveEvent) => void>;
 }
 
 const started: HttpListener[] = [];
@@ -45,6 +48,8 @@ export async function stage(
 ): Promise<Stage> {
   const open: Stage['open'] = new Set();
   const logged: string[] = [];
+  const happenings: Happening[] = [];
+  const watchers: Stage['watchers'] = new Set();
   const gateway: Gateway = {
     mainProfile: 'default',
     profileState: (name) => (['default', 'other'].includes(name) ? 'enabled' : 'unknown'),
@@ -73,13 +78,19 @@ export async function stage(
       };
       return { front: front as any, close: () => void open.delete(entry) };
     },
-    status: () => ({ name: 'mcpx', version: '0', uptime: 0, profiles: [], calls: { calls: 0, errors: 0 } }) as any,
+    status: () => ({ name: 'mcpx', version: '0', uptime: 0, profiles: [], calls: { calls: 0, errors: 0, live: [] } }),
+    emit: (happening) => void happenings.push(happening),
+    watch(_, hear) {
+      watchers.add(hear);
+      return () => void watchers.delete(hear);
+    },
+    metrics: () => [],
   };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
   const settings = { ...DEFAULTS.http, port: 0, ...http };
   const listener = await listenHttp({ gateway, settings, auth: createAuthenticator(tokens), log, ...more });
   started.push(listener);
-  return { url: `${listener.url}/mcp`, listener, open, logged };
+  return { url: `${listener.url}/mcp`, listener, open, logged, happenings, watchers };
 }
 
 export const rpc = (method: string, params?: unknown, id: unknown = 1) => ({

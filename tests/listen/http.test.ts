@@ -231,7 +231,13 @@ describe('who may call', () => {
     const none = await send(url, { body: rpc('ping') });
     const wrong = await send(url, { body: rpc('ping'), headers: { authorization: 'Bearer wrong' } });
     expect([none.status, wrong.status, none.headers['www-authenticate']]).toEqual([401, 401, 'Bearer']);
-    expect(wrong.json).toEqual(none.json);
+    const { requestId, ...rest } = wrong.json.error.data;
+    expect([rest, wrong.json.error.message, wrong.json.error.code]).toEqual([
+      {},
+      none.json.error.message,
+      none.json.error.code,
+    ]);
+    expect(requestId).toBe(wrong.headers['x-request-id']);
     expect((await send(url, { body: rpc('ping'), headers: { authorization: 'Bearer right' } })).status).toBe(200);
   });
 

@@ -1,0 +1,104 @@
+/** Who is told what happens: counts, the audit log, and listeners, each of which hears what it may know. */
+import type { Settings } from '../config/config.ts';
+import type { LiveCall, LiveEvent, Status } from '../listen/gateway.ts';
+import { type Audit, createAudit } from '../observe/audit.ts';
+import type { Family } from '../observe/exposition.ts';
+import { createLiveCalls, type LiveCalls } from '../observe/live.ts';
+import type { Log } from '../observe/log.ts';
+import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { type Call, createObserver, type Happening, type Observer } from '../observe/observer.ts';
+import { processFamilies } from '../observe/process.ts';
+import { createStats, type Stats } from '../observe/stats.ts';
+import { mayUseProfile, type Principal } from '../policy/auth.ts';
+import { VERSION } from '../version.ts';
+import { accessOf, type Running } from './running.ts';
+
+export interface Observed {
+  observer: Observer;
+  stats: Stats;
+  live: LiveCalls;
+  metrics: Metrics;
+  /** Opens the audit log that the settings name, in place of the one before; throws where it cannot be written. */
+  audit(settings: Settings['audit']): void;
+  close(): void;
+}
+
+export function createObserved(log: Log): Observed {
+  const observer = createObserver();
+  const stats = createStats();
+  const live = createLiveCalls();
+  const metrics = createMetrics();
+  let audit: Audit | undefined;
+  observer.subscribe((happening) => {
+    if (happening.type === 'call_ended') stats.record(happening.call);
+    live.hear(happening);
+    metrics.hear(happening);
+    audit?.hear(happening);
+  });
+  return {
+    ...{ observer, stats, live, metrics },
+    audit({ file, values }) {
+      const next = file === null ? undefined : createAudit({ file, values, log });
+      audit?.close();
+      audit = next;
+    },
+    close: () => audit?.close(),
+  };
+}
+
+/** A happening as a principal may see it; undefined for what is not for it. */
+export function seenBy(principal: Principal | undefined, happening: Happening): LiveEvent | undefined {
+  if (happening.type === 'visit' || happening.type === 'admin') return undefined;
+  const trusted = principal === undefined || principal.admin;
+  // Why a reload failed quotes the config.
+  if (happening.type === 'reload') return trusted ? happening : { type: 'reload', ok: happening.ok };
+  if (happening.type === 'state' || happening.type === 'lists') {
+    return principal === undefined || mayUseProfile(principal, happening.profile) ? happening : undefined;
+  }
+  if (!maySeeCall(principal, happening.call)) return undefined;
+  if (happening.type === 'call_began') return { type: 'call_began', call: liveCall(happening.call) };
+  const { outcome, reason, ms } = happening.call;
+  if (outcome === 'denied' && !trusted) return undefined;
+  return { type: 'call_ended', call: { ...liveCall(happening.call), outcome, reason, ms: Math.round(ms) } };
+}
+
+/** A token sees its own calls; the admin, and everybody where there are no tokens, sees all. */
+export function maySeeCall(principal: Principal | undefined, call: Call): boolean {
+  return principal === undefined || principal.admin || call.principal === principal.name;
+}
+
+/** Without its values. */
+export function liveCall({ id, at, profile, principal, kind, server, name, request }: Call): LiveCall {
+  return { id, at: new Date(at).toISOString(), profile, token: principal, kind, server, name, request };
+}
+
+const STATES = ['idle', 'connecting', 'ready', 'backoff', 'closed', 'disabled'];
+
+/** The numbers of what a principal may use. */
+export function metricsFor(
+  principal: Principal | undefined,
+  { metrics, running, status }: { metrics: Metrics; running: ReadonlyMap<string, Running>; status: Status },
+): Family[] {
+  const visible = ({ profile, server, tool }: { profile: string; server: string; tool: string }) => {
+    const found = running.get(profile);
+    if (principal === undefined) return true;
+    if (found === undefined || !mayUseProfile(principal, profile)) return false;
+    return accessOf(found, principal).allows({ server, kind: 'tool', name: tool });
+  };
+  return [
+    {
+      ...{ name: 'mcpx_build_info', type: 'gauge', help: 'The version that runs.' },
+      samples: [{ labels: { version: VERSION }, value: 1 }],
+    },
+    ...metrics.families(visible),
+    {
+      ...{ name: 'mcpx_upstream_state', type: 'gauge', help: '1 for the state that a server is in.' },
+      samples: status.profiles.flatMap(({ name: profile, servers }) =>
+        servers.flatMap(({ name: server, state }) =>
+          STATES.map((one) => ({ labels: { profile, server, state: one }, value: one === state ? 1 : 0 })),
+        ),
+      ),
+    },
+    ...processFamilies(),
+  ];
+}

@@ -1,0 +1,79 @@
+/** Every HTTP request has an id, and is told of once, when its answer is over: to the log and to whoever counts. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Log } from '../observe/log.ts';
+import type { Observer, Visit } from '../observe/observer.ts';
+
+/** What is learned of a request on its way. */
+export interface Trace extends Pick<Visit, 'request'> {
+  /** The row of the table that it was for. */
+  route: string;
+  principal?: string | undefined;
+}
+
+export interface Tracer {
+  begin(request: IncomingMessage, response: ServerResponse): Trace;
+}
+
+const HEADER = 'X-Request-Id';
+/** An id that somebody else gave is kept where it cannot be taken for anything else in a log. */
+const SANE = /^[\w.:+=~-]{1,128}$/;
+/** Characters of a path in a line. */
+const MAX_PATH = 200;
+
+export interface TracerOptions {
+  log: Log;
+  emit: Observer['emit'];
+  /** The address of a client. */
+  from(request: IncomingMessage): string;
+}
+
+export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tracer {
+  const run = randomBytes(4).toString('hex');
+  const counted = new WeakMap<Socket, { read: number; written: number }>();
+  let last = 0;
+
+  /** Bytes since the last request on this connection; what belongs to none is counted with the next. */
+  const bytesOf = (socket: Socket) => {
+    const before = counted.get(socket) ?? { read: 0, written: 0 };
+    const now = { read: socket.bytesRead, written: socket.bytesWritten };
+    counted.set(socket, now);
+    return { received: now.read - before.read, sent: now.written - before.written };
+  };
+
+  return {
+    begin(request, response) {
+      const given = request.headers['x-request-id'];
+      const id = typeof given === 'string' && SANE.test(given) ? given : `${run}-${(++last).toString(36)}`;
+      const trace: Trace = { request: id, route: 'none' };
+      response.setHeader(HEADER, id);
+      const { socket, method = '', url = '/' } = request;
+      const from = addressOf(request);
+      const clock = performance.now();
+      response.once('close', () => {
+        const ms = performance.now() - clock;
+        const path = plainPath(url);
+        // A client that left before it was answered.
+        const status = response.headersSent ? response.statusCode : 499;
+        emit({ type: 'visit', visit: { ...trace, method, path, status, ms, from, ...bytesOf(socket) } });
+        log.info(`${method} ${path} ${status}`, {
+          ...{ request: id, ms: Math.round(ms * 10) / 10, token: trace.principal, from },
+        });
+      });
+      return trace;
+    },
+  };
+}
+
+/** The id that the answer carries. */
+export function requestIdOf(response: ServerResponse): string | undefined {
+  const id = response.getHeader(HEADER);
+  return id === undefined ? undefined : String(id);
+}
+
+/** Without its query, which may hold anything, and without what could forge a line. */
+function plainPath(url: string): string {
+  const path = url.replace(/\?.*$/s, '').replace(/[^\x21-\x7e]/g, '?');
+  return path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
+}

@@ -1,0 +1,121 @@
+/** Numbers for Prometheus, counted from what happens. Every label has a bound, so that no client can make them grow. */
+import { createHistogram, type Family, type Histogram, observe } from './exposition.ts';
+import type { CallRecord, Happening, Outcome, Visit } from './observer.ts';
+
+/** Whether whoever asks may know of it. */
+export type Visible = (thing: { profile: string; server: string; tool: string }) => boolean;
+
+export interface Metrics {
+  hear(happening: Happening): void;
+  families(visible?: Visible): Family[];
+}
+
+interface Series {
+  labels: { profile: string; server: string; tool: string };
+  outcomes: Map<Outcome, number>;
+  seconds: Histogram;
+}
+
+interface Page {
+  labels: { method: string; route: string; status: string };
+  count: number;
+}
+
+/** Tools with numbers of their own; what is called beyond is counted as this one of its server. */
+const MAX_SERIES = 1000;
+const OTHER = 'other';
+/** Seconds. */
+const CALL_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const VISIT_BOUNDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 30];
+const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PUT']);
+
+export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
+  const series = new Map<string, Series>();
+  const pages = new Map<string, Page>();
+  const durations = new Map<string, Histogram>();
+  const bytes = { received: 0, sent: 0 };
+  const reloads = { ok: 0, failed: 0 };
+  let underWay = 0;
+  let denied = 0;
+
+  const seriesOf = (call: CallRecord): Series => {
+    // The URIs of resources are without number, so their method stands for them.
+    const tool = call.kind === 'tool' ? call.name : call.method;
+    const key = (name: string) => JSON.stringify([call.profile, call.server, name]);
+    const name = series.has(key(tool)) || series.size < maxSeries ? tool : OTHER;
+    const labels = { profile: call.profile, server: call.server, tool: name };
+    const found = series.get(key(name)) ?? { labels, outcomes: new Map(), seconds: createHistogram(CALL_BOUNDS) };
+    series.set(key(name), found);
+    return found;
+  };
+  const called = (call: CallRecord) => {
+    underWay -= 1;
+    if (call.outcome === 'denied') {
+      denied += 1;
+      return;
+    }
+    const { outcomes, seconds } = seriesOf(call);
+    outcomes.set(call.outcome, (outcomes.get(call.outcome) ?? 0) + 1);
+    observe(seconds, call.ms / 1000);
+  };
+  const visited = ({ method, route, status, ms, received, sent }: Visit) => {
+    const labels = { method: METHODS.has(method) ? method : OTHER, route, status: String(status) };
+    const key = Object.values(labels).join(' ');
+    const page = pages.get(key) ?? { labels, count: 0 };
+    page.count += 1;
+    pages.set(key, page);
+    const seconds = durations.get(route) ?? createHistogram(VISIT_BOUNDS);
+    durations.set(route, seconds);
+    observe(seconds, ms / 1000);
+    bytes.received += received;
+    bytes.sent += sent;
+  };
+
+  return {
+    hear(happening) {
+      if (happening.type === 'call_began') underWay += 1;
+      else if (happening.type === 'call_ended') called(happening.call);
+      else if (happening.type === 'visit') visited(happening.visit);
+      else if (happening.type === 'reload') reloads[happening.ok ? 'ok' : 'failed'] += 1;
+    },
+    families(visible = () => true) {
+      const seen = [...series.values()].filter(({ labels }) => visible(labels));
+      return [
+        {
+          ...{ name: 'mcpx_calls_total', type: 'counter', help: 'Calls by server, tool and how they ended.' },
+          samples: seen.flatMap(({ labels, outcomes }) =>
+            [...outcomes].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
+          ),
+        },
+        {
+          ...{ name: 'mcpx_call_duration_seconds', type: 'histogram', help: 'How long calls took.' },
+          samples: seen.map(({ labels, seconds }) => ({ labels, histogram: seconds })),
+        },
+        counter('mcpx_calls_denied_total', 'Calls of what the caller may not use.', denied),
+        gauge('mcpx_calls_in_flight', 'Calls under way.', underWay),
+        {
+          ...{ name: 'mcpx_http_requests_total', type: 'counter', help: 'HTTP requests that are over.' },
+          samples: [...pages.values()].map(({ labels, count }) => ({ labels, value: count })),
+        },
+        {
+          ...{ name: 'mcpx_http_request_duration_seconds', type: 'histogram', help: 'How long answers took.' },
+          samples: [...durations].map(([route, histogram]) => ({ labels: { route }, histogram })),
+        },
+        counter('mcpx_http_received_bytes_total', 'Bytes of requests that are over, headers included.', bytes.received),
+        counter('mcpx_http_sent_bytes_total', 'Bytes of answers that are over, headers included.', bytes.sent),
+        {
+          ...{ name: 'mcpx_reloads_total', type: 'counter', help: 'Times that the config was read again.' },
+          samples: Object.entries(reloads).map(([result, value]) => ({ labels: { result }, value })),
+        },
+      ];
+    },
+  };
+}
+
+export function counter(name: string, help: string, value: number): Family {
+  return { name, help, type: 'counter', samples: [{ value }] };
+}
+
+export function gauge(name: string, help: string, value: number): Family {
+  return { name, help, type: 'gauge', samples: [{ value }] };
+}

@@ -1,0 +1,110 @@
+/** What a whole app tells of itself: to its own tokens, to the admin, to nobody in particular. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type App, createApp } from '../../src/app/app.ts';
+import type { Config } from '../../src/config/config.ts';
+import { demoConfig } from '../../src/config/load.ts';
+import type { LiveEvent } from '../../src/listen/gateway.ts';
+import { exposition } from '../../src/observe/exposition.ts';
+import { SILENT } from '../../src/observe/log.ts';
+import type { Principal } from '../../src/policy/auth.ts';
+import { parseMetrics } from '../observe/prometheus.ts';
+
+const principal = (name: string, more: Partial<Principal> = {}): Principal => ({
+  ...{ name, tools: {}, resources: {}, prompts: {}, admin: false },
+  ...more,
+});
+
+function openApp(config: Config = demoConfig()): App {
+  const app = createApp(config, { log: SILENT });
+  onTestFinished(() => app.stop());
+  return app;
+}
+
+async function calculate(app: App, as?: Principal, requestId = 'r-1'): Promise<void> {
+  const { front, close } = app.open({
+    ...{ profile: 'default', front: 'aggregate', downstream: { key: 'k', notify: () => undefined } },
+    ...(as && { principal: as }),
+  });
+  await front.request(
+    { method: 'tools/call', params: { name: 'math__calculate', arguments: { expression: '6 * 7' } } },
+    { signal: AbortSignal.timeout(5000), requestId },
+  );
+  close();
+}
+
+function listener(app: App, as?: Principal): LiveEvent[] {
+  const heard: LiveEvent[] = [];
+  app.watch(as, (event) => heard.push(event));
+  return heard;
+}
+
+const calls = (heard: LiveEvent[]) => heard.filter(({ type }) => type.startsWith('call_')).length;
+
+test('a token hears of its own calls, the admin of all, another token of none', async () => {
+  const app = openApp();
+  const [ci, other, boss] = [principal('ci'), principal('other'), principal('boss', { admin: true })];
+  const heard = [ci, other, boss, undefined].map((one) => listener(app, one));
+  await calculate(app, ci);
+  expect(heard.map(calls)).toEqual([2, 0, 2, 2]);
+  const ended = heard[0]?.find(({ type }) => type === 'call_ended');
+  expect(ended).toMatchObject({
+    call: { token: 'ci', server: 'math', name: 'calculate', request: 'r-1', outcome: 'ok', profile: 'default' },
+  });
+  expect(JSON.stringify(heard)).not.toContain('6 * 7');
+});
+
+test('states are heard in the profiles that a token may use', async () => {
+  const app = openApp();
+  const heard = [principal('ci'), principal('far', { profiles: ['elsewhere'] })].map((one) => listener(app, one));
+  await calculate(app);
+  const states = heard.map((events) => events.filter(({ type }) => type === 'state').length);
+  expect(states[0]).toBeGreaterThan(0);
+  expect(states[1]).toBe(0);
+});
+
+test('why a reload failed is for the admin only', () => {
+  const app = openApp();
+  const heard = [principal('ci'), principal('boss', { admin: true })].map((one) => listener(app, one));
+  app.emit({ type: 'reload', ok: false, message: 'line 3 of the config' });
+  expect(heard).toEqual([
+    [{ type: 'reload', ok: false }],
+    [{ type: 'reload', ok: false, message: 'line 3 of the config' }],
+  ]);
+});
+
+test('metrics have states and calls of what a token may use', async () => {
+  const app = openApp();
+  await calculate(app);
+  const scrape = (as?: Principal) => parseMetrics(exposition(app.metrics(as)));
+  const all = scrape();
+  expect(all.get('mcpx_calls_total')?.samples).toMatchObject([{ labels: { server: 'math', tool: 'calculate' } }]);
+  const ready = all.get('mcpx_upstream_state')?.samples.filter(({ value }) => value === 1);
+  expect(ready?.find(({ labels }) => labels.server === 'math')?.labels.state).toBe('ready');
+  expect(scrape(principal('ci', { tools: { deny: ['math.*'] } })).has('mcpx_calls_total')).toBe(false);
+  expect(scrape(principal('far', { profiles: [] })).has('mcpx_upstream_state')).toBe(false);
+});
+
+test('the audit log has the calls of an app, and is whole when it has stopped', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-audit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'audit.jsonl');
+  const config = demoConfig();
+  const app = createApp(
+    { ...config, settings: { ...config.settings, audit: { file, values: false } } },
+    { log: SILENT },
+  );
+  await calculate(app, principal('ci'));
+  await app.stop();
+  const text = readFileSync(file, 'utf8');
+  expect(JSON.parse(text)).toMatchObject({
+    type: 'call',
+    token: 'ci',
+    server: 'math',
+    name: 'calculate',
+    outcome: 'ok',
+  });
+  expect(text).not.toContain('6 * 7');
+});
