@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'timeout' // an upstream did not answer in time
   | 'cancelled' // the caller gave up
   | 'overloaded' // a limit was reached
+  | 'refused' // permitted in itself, and held back: not confirmed, or no longer what it was
   | 'tool' // the tool itself answered isError
   | 'protocol' // a peer broke the protocol
   | 'failed'; // anything else
@@ -21,6 +22,7 @@ export const EXIT_CODES = {
   protocol: 1,
   timeout: 1,
   overloaded: 1,
+  refused: 1,
   usage: 2,
   arguments: 2,
   auth: 3,
@@ -42,6 +44,7 @@ export const RPC_CODES = {
   timeout: -32001,
   cancelled: -32603,
   overloaded: -32000,
+  refused: -32000,
   tool: -32603,
   protocol: -32603,
   failed: -32603,

@@ -97,16 +97,13 @@ function loadLeniently(settings: Record<string, unknown>) {
 
 /** Settings that would protect or change something, with a value that is not the default. */
 const INERT = [
-  { key: 'policy.confirm', value: 'destructive' },
   { key: 'lock', value: 'enforce' },
-  { key: 'offline', value: true },
   { key: 'watch', value: true },
   { key: 'http.admin', value: { commands: true } },
   { key: 'front.dialect', value: 'describe' },
   { key: 'front.execSplit', value: true },
   { key: 'limits.resultChars', value: 1000 },
   { key: 'limits.resultStore', value: 1000 },
-  { key: 'limits.concurrentCalls', value: 10 },
 ];
 
 /** The keys in the paragraph on keys without effect; those after `http` are its own. */

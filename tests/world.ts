@@ -8,6 +8,8 @@ import { createLog } from '../src/observe/log.ts';
 import { createObserver, type Observer } from '../src/observe/observer.ts';
 import { createStats } from '../src/observe/stats.ts';
 import { createAccess } from '../src/policy/access.ts';
+import { createGate } from '../src/policy/limits.ts';
+import { createAdmission } from '../src/router/admission.ts';
 import { createArgumentChecker } from '../src/router/arguments.ts';
 import { createRouter, type Router } from '../src/router/router.ts';
 import { createWishes } from '../src/router/wishes.ts';
@@ -82,7 +84,8 @@ export function createWorld(
     if (happening.type === 'call_ended') stats.record(happening.call);
   });
   const calls = observer.calls({ profile: 'default' });
-  const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), calls });
+  const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
+  const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), calls, admission });
   const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
   const deps = { router, caller: { key: 'k', capabilities: {} }, settings, wishes, listed: () => catalog.settle(1000) };
   return { catalog, router, deps, sent, logged, changes, stats, observer };

@@ -6,6 +6,8 @@ import { createFront } from '../front/front.ts';
 import type { Gateway } from '../listen/gateway.ts';
 import type { Access } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
+import { createGate } from '../policy/limits.ts';
+import { createAdmission } from '../router/admission.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
 import { createRouter, type Router } from '../router/router.ts';
 import type { Caller } from '../upstream/pool.ts';
@@ -40,6 +42,7 @@ export function createApp(config: Config, options: AppOptions): App {
   observed.audit(settings.audit);
   const { observer } = observed;
   const checker = createArgumentChecker();
+  const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
   const started = Date.now();
   const running = new Map(
     config.profiles
@@ -58,7 +61,8 @@ export function createApp(config: Config, options: AppOptions): App {
   };
   const router = ({ catalog, pool, profile }: Running, access: Access, as: As = {}): Router => {
     const calls = observer.calls({ profile: profile.name, principal: as.principal?.name });
-    return createRouter({ catalog, pool, access, checker, calls, ...(as.offered && { offered: as.offered }) });
+    const { offered } = as;
+    return createRouter({ catalog, pool, access, checker, calls, admission, ...(offered && { offered }) });
   };
   const { firstListWait } = settings.connect;
   const status = (principal?: Principal) => describeStatus({ config, running, observed, started }, principal);

@@ -79,7 +79,12 @@ export const COMMANDS: Command[] = [
     usage: 'exec <target> [...pairs]',
     summary: 'run a tool: mcpx exec server.tool key=value key:=json',
     group: 'Use',
-    options: [...SOURCE, JSON_OUT, { flags: '--args <json>', doc: 'arguments as a JSON object, @file or - for stdin' }],
+    options: [
+      ...SOURCE,
+      JSON_OUT,
+      { flags: '--args <json>', doc: 'arguments as a JSON object, @file or - for stdin' },
+      { flags: '-y, --yes', doc: 'run it without asking, where "policy.confirm" would ask' },
+    ],
     examples: ["mcpx exec --demo math.calculate expression='6 * 7'"],
     load: () => import('./exec.ts'),
   },

@@ -6,6 +6,7 @@ import { ownerOf } from '../front/target.ts';
 import type { ToolResult } from '../router/router.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Flags, Invocation } from './command.ts';
+import { confirmOnTerminal } from './confirm.ts';
 import { note, paint, print, printJson } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { sourceFlags, splitTarget, withApp } from './session.ts';
@@ -23,6 +24,7 @@ export function run(invocation: Invocation): Promise<number> {
       caller: { key: 'cli', capabilities: {} },
       signal: stop,
       progress: showProgress,
+      confirm: confirmOnTerminal(flags, stop),
     });
     const result = await whileWaiting(`running ${target}`, call).catch((error: unknown) => {
       throw withInspectHint(error, `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`);

@@ -5,13 +5,10 @@ import { sameJson } from './json.ts';
 
 /** Field → what somebody who set it would rely on. A row goes when its feature comes. */
 const INERT: [path: string, read: (settings: Settings) => unknown, expects: string][] = [
-  ['policy.confirm', ({ policy }) => policy.confirm, 'no tool waits for a confirmation'],
   ['lock', ({ lock }) => lock, 'changed tool definitions are not held back'],
-  ['offline', ({ offline }) => offline, 'remote servers are still contacted'],
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
   ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],
   ['front.execSplit', ({ front }) => front.execSplit, 'there is no exec_read'],
-  ['limits.concurrentCalls', ({ limits }) => limits.concurrentCalls, 'only each server has a limit'],
   ['limits.resultStore', ({ limits }) => limits.resultStore, 'no result is stored'],
   ['limits.resultChars', ({ limits }) => limits.resultChars, 'results are passed on whole'],
   ['watch', ({ watch }) => watch, 'the config is read once, at the start'],

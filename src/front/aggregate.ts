@@ -1,8 +1,9 @@
 /** The transparent front: every tool of the profile under its exposed name; nothing but names is changed. */
 import type { Item, Tool } from '../catalog/list.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
-import { RpcError } from '../errors.ts';
+import { McpxError, RpcError } from '../errors.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
+import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
 import { exposeLinks, exposePage } from './links.ts';
 import { provenance } from './natives.ts';
@@ -27,10 +28,19 @@ export function createAggregate({ router, settings, listed }: FrontDeps): Face {
     async call(name, args, way) {
       if (!table().has(name)) await listed();
       const target = table().get(name);
-      if (target === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
+      if (target === undefined) {
+        router.missed('tool', (denied) => exposeNames(denied, settings.naming).table.get(name), way);
+        throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
+      }
       const { server, name: tool } = target;
-      const result = await router.call({ ...way, server, tool, arguments: args, mode: 'verbatim' });
-      return exposeLinks(result, server, settings.naming.resources);
+      try {
+        const result = await router.call({ ...way, server, tool, arguments: args, mode: 'verbatim' });
+        return exposeLinks(result, server, settings.naming.resources);
+      } catch (error) {
+        // Held back by mcpx and not by the server: the model is told, and can tell its user.
+        if (error instanceof McpxError && error.code === 'refused') return errorResult(error);
+        throw error;
+      }
     },
   };
 

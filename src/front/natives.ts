@@ -31,11 +31,12 @@ export function createNatives({ router, settings, listed, wishes }: FrontDeps): 
     return known.prompts;
   };
 
-  async function promptOf(name: unknown): Promise<Prompt> {
+  async function promptOf(name: unknown, way: Way): Promise<Prompt> {
     if (!prompts().has(String(name))) await listed();
     const prompt = prompts().get(String(name));
-    if (prompt === undefined) throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name}`);
-    return prompt;
+    if (prompt !== undefined) return prompt;
+    router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(String(name)), way);
+    throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name}`);
   }
 
   /** Where a URI that a client names really is. */
@@ -79,7 +80,7 @@ export function createNatives({ router, settings, listed, wishes }: FrontDeps): 
     if (!isRecord(ref)) throw new RpcError(INVALID_PARAMS, '"ref" must be an object');
     const method = 'completion/complete';
     if (ref.type === 'ref/prompt') {
-      const { server, name } = await promptOf(ref.name);
+      const { server, name } = await promptOf(ref.name, way);
       return router.forward({
         ...way,
         server,
@@ -115,7 +116,7 @@ export function createNatives({ router, settings, listed, wishes }: FrontDeps): 
     [
       'prompts/get',
       async (params, way) => {
-        const { server, name } = await promptOf(params.name);
+        const { server, name } = await promptOf(params.name, way);
         return router.forward({
           ...way,
           server,

@@ -1,16 +1,23 @@
 /** What happens to every request: find → authorize → check → call → record. The only place that sends downstream work upstream. */
 import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
-import type { Item, ListedTool, Tool } from '../catalog/list.ts';
-import { McpxError, RpcError } from '../errors.ts';
-import type { Calls } from '../observe/observer.ts';
+import type { ListedTool, Tool } from '../catalog/list.ts';
+import type { Named } from '../catalog/names.ts';
+import { McpxError } from '../errors.ts';
+import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { isRecord, type Params } from '../wire/message.ts';
+import { ADMIT_ALL, type Admission } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
+import type { Confirm } from './confirm.ts';
+import { describe, reasonOf, unknownThing } from './failures.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
 import { towards, type WayBack } from './reverse.ts';
+import { createViews, type ServerView } from './views.ts';
+
+export type { ServerView } from './views.ts';
 
 /** The result of a tool as the upstream sent it; unknown fields survive. */
 export interface ToolResult extends Record<string, unknown> {
@@ -27,6 +34,8 @@ export interface Way extends WayBack {
   meta?: Params;
   /** The id of the HTTP request that brought it. */
   requestId?: string;
+  /** Asks the person at the terminal instead of the client. */
+  confirm?: Confirm;
 }
 
 export interface ToolCall extends Way {
@@ -63,15 +72,8 @@ export interface Router {
   call(call: ToolCall): Promise<ToolResult>;
   /** Throws not_found for what is denied, exactly as for what is missing. */
   forward(request: Forward): Promise<unknown>;
-}
-
-export interface ServerView {
-  name: string;
-  entry: ServerEntry;
-  tools: Tool[];
-  resources: Item[];
-  templates: Item[];
-  prompts: Item[];
+  /** A name was asked for that is not there; recorded where `pick` finds what it means among what is denied. */
+  missed(kind: Exclude<Kind, 'resource'>, pick: (denied: Named[]) => Named | undefined, way: Way): void;
 }
 
 export interface RouterDeps {
@@ -83,49 +85,82 @@ export interface RouterDeps {
   checker: ArgumentChecker;
   /** Where calls are told. */
   calls: Calls;
+  /** Default: nobody is asked, and any number runs. */
+  admission?: Admission;
 }
 
 export function createRouter(deps: RouterDeps): Router {
-  const { catalog, pool, access, offered = () => undefined, checker, calls } = deps;
+  const { catalog, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
+  const views = createViews({ catalog, access, offered });
 
-  const entries = () => catalog.servers(offered()).filter(({ name }) => access.allowsServer(name));
-  const servers = (): ServerView[] => entries().map((entry) => view(entry, access));
+  const servers = (): ServerView[] => views.entries().map(views.of);
 
   async function known(name: string): Promise<ServerEntry> {
-    const entry = access.allowsServer(name) ? catalog.server(name, offered()) : undefined;
-    if (entry === undefined) throw unknownServer(name, entries());
+    const entry = views.entry(name);
+    if (entry === undefined) throw unknownServer(name, views.entries());
     if (entry.listing.kind === 'listed') return entry;
     await catalog.ensure(name);
-    return catalog.server(name, offered()) ?? entry;
+    return views.entry(name) ?? entry;
   }
 
   async function find(server: string, tool: string): Promise<ListedTool> {
     const entry = await known(server);
-    const look = () =>
-      access.allows({ server, kind: 'tool', name: tool }) ? catalog.find(server, tool, offered()) : undefined;
-    const found = look();
+    const found = views.tool(server, tool);
     if (found !== undefined) return found;
     // What is on the disk may be older than the tool.
     await catalog.verify(server);
-    const listed = look();
+    const listed = views.tool(server, tool);
     if (listed !== undefined) return listed;
-    const { tools } = view(catalog.server(server, offered()) ?? entry, access);
+    const { tools } = views.of(views.entry(server) ?? entry);
     if (entry.listing.kind === 'failed' && tools.length === 0) throw entry.listing.error;
     throw unknownTool(server, tool, tools);
   }
 
   function connectionTo(server: string, way: Way): Connection {
     const connection = pool.get(server, way.caller);
-    if (connection === undefined) throw unknownServer(server, entries());
+    if (connection === undefined) throw unknownServer(server, views.entries());
     return connection;
   }
 
   const check = async (call: ToolCall, tool: Tool) =>
     call.mode === 'verbatim' ? { ok: true as const, args: call.arguments } : checker.check(tool, call.arguments);
 
+  /** What is denied looks missing; only the record knows the difference. */
+  const denied = (call: CallStart) => calls.begin(call)('denied');
+
+  async function findToCall({ server, tool: name, requestId }: ToolCall): Promise<ListedTool> {
+    try {
+      return await find(server, name);
+    } catch (error) {
+      if (views.denies(server, name)) denied({ kind: 'tool', server, name, method: 'tools/call', request: requestId });
+      throw error;
+    }
+  }
+
+  /** Runs once everything that may hold a call back has let it through. */
+  async function admitted<T>(
+    record: ReturnType<Calls['begin']>,
+    asked: Promise<void> | undefined,
+    run: () => Promise<T>,
+  ) {
+    try {
+      if (asked !== undefined) await asked;
+      admission.enter();
+    } catch (error) {
+      record('refused', { reason: reasonOf(error) });
+      throw error;
+    }
+    try {
+      return await run();
+    } finally {
+      admission.leave();
+    }
+  }
+
   async function call(request: ToolCall): Promise<ToolResult> {
-    const { server, meta } = request;
-    const { tool, upstreamName } = await find(server, request.tool);
+    const { server } = request;
+    const listed = await findToCall(request);
+    const { tool } = listed;
     const record = calls.begin({
       ...{ kind: 'tool', server, name: tool.name, method: 'tools/call' },
       ...{ request: request.requestId, arguments: request.arguments },
@@ -135,9 +170,21 @@ export function createRouter(deps: RouterDeps): Router {
       record('refused', { reason: 'arguments' });
       throw badArguments({ server, tool, problems: checked.problems });
     }
-    const connection = connectionTo(server, request);
+    const { args } = checked;
+    const asked = admission.confirm(request, tool, args);
+    return admitted(record, asked, () => run(request, listed, args, record));
+  }
+
+  async function run(
+    request: ToolCall,
+    { tool, upstreamName }: ListedTool,
+    args: unknown,
+    record: ReturnType<Calls['begin']>,
+  ): Promise<ToolResult> {
+    const { server, meta } = request;
     try {
-      const params = { name: upstreamName, arguments: checked.args, ...(meta && { _meta: meta }) };
+      const connection = connectionTo(server, request);
+      const params = { name: upstreamName, arguments: args, ...(meta && { _meta: meta }) };
       const result = readResult(
         request,
         await send(connection, 'tools/call', params, { ...request, repeatable: mayRepeat(tool) }),
@@ -153,23 +200,29 @@ export function createRouter(deps: RouterDeps): Router {
   async function forward(request: Forward): Promise<unknown> {
     const { server, kind, name, method, params, meta } = request;
     await known(server);
-    if (!access.allows({ server, kind, name })) throw unknownThing(kind, name);
-    const record = calls.begin({ kind, server, name, method, request: request.requestId, arguments: params });
-    try {
-      const whole = meta === undefined ? params : { ...params, _meta: meta };
-      const result = await send(connectionTo(server, request), method, whole, { ...request, repeatable: true });
-      record('ok', { result });
-      return result;
-    } catch (error) {
-      record('failed', { reason: reasonOf(error) });
-      throw describe(error, server, name);
+    const begun: CallStart = { kind, server, name, method, request: request.requestId, arguments: params };
+    if (!access.allows({ server, kind, name })) {
+      denied(begun);
+      throw unknownThing(kind, name);
     }
+    const record = calls.begin(begun);
+    return admitted(record, undefined, async () => {
+      try {
+        const whole = meta === undefined ? params : { ...params, _meta: meta };
+        const result = await send(connectionTo(server, request), method, whole, { ...request, repeatable: true });
+        record('ok', { result });
+        return result;
+      } catch (error) {
+        record('failed', { reason: reasonOf(error) });
+        throw describe(error, server, name);
+      }
+    });
   }
 
   return {
     servers,
     revision: () => `${catalog.revision} ${offered() ?? ''}`,
-    server: async (name) => view(await known(name), access),
+    server: async (name) => views.of(await known(name)),
     tool: async (server, tool) => (await find(server, tool)).tool,
     owners: (tool) =>
       servers()
@@ -177,6 +230,11 @@ export function createRouter(deps: RouterDeps): Router {
         .map(({ name }) => name),
     call,
     forward,
+    missed(kind, pick, { requestId }) {
+      const found = pick(views.denied(kind));
+      const method = kind === 'tool' ? 'tools/call' : 'prompts/get';
+      if (found !== undefined) denied({ kind, ...found, method, request: requestId });
+    },
   };
 }
 
@@ -206,38 +264,7 @@ async function send(connection: Connection, method: string, params: Params, way:
   }
 }
 
-/** A code says enough for a record, and holds nothing of what was sent. */
-function reasonOf(error: unknown): string {
-  if (error instanceof RpcError) return `rpc ${error.code}`;
-  return error instanceof McpxError ? error.code : 'failed';
-}
-
-function view(entry: ServerEntry, access: Access): ServerView {
-  const { name: server, offer } = entry;
-  const seen = (items: Item[], kind: Kind, key: string) =>
-    items.filter((item) => access.allows({ server, kind, name: String(item[key]) }));
-  return {
-    name: server,
-    entry,
-    tools: offer.tools.map(({ tool }) => tool).filter(({ name }) => access.allows({ server, kind: 'tool', name })),
-    resources: seen(offer.resources, 'resource', 'uri'),
-    templates: seen(offer.templates, 'resource', 'uriTemplate'),
-    prompts: seen(offer.prompts, 'prompt', 'name'),
-  };
-}
-
 function readResult(request: ToolCall, result: unknown): ToolResult {
   if (isRecord(result)) return result as ToolResult;
   throw new McpxError('protocol', `"${request.server}.${request.tool}" answered with something that is no result`);
-}
-
-/** Our own failures name what was asked for; an upstream's own words are left alone. */
-function describe(error: unknown, server: string, name: string): unknown {
-  if (error instanceof RpcError) return error;
-  if (!(error instanceof McpxError) || error.message.includes(`"${server}"`)) return error;
-  return new McpxError(error.code, `"${server}.${name}": ${error.message}`, { hint: error.hint, cause: error });
-}
-
-function unknownThing(kind: string, name: string): McpxError {
-  return new McpxError('not_found', `there is no ${kind} "${name}"`);
 }

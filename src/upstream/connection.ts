@@ -45,7 +45,7 @@ export interface ConnectionEvents {
 
 export interface ConnectionOptions {
   spec: ServerSpec;
-  settings: Pick<Settings, 'connect' | 'limits' | 'health'>;
+  settings: Pick<Settings, 'connect' | 'limits' | 'health'> & Partial<Pick<Settings, 'offline'>>;
   log: Log;
   events?: ConnectionEvents;
   /** Bounds how many upstreams start at once; shared by all of them. */

@@ -19,7 +19,7 @@ export interface Link {
 
 export interface LinkOptions {
   spec: ServerSpec;
-  settings: Pick<Settings, 'connect' | 'limits'>;
+  settings: Pick<Settings, 'connect' | 'limits'> & Partial<Pick<Settings, 'offline'>>;
   log: Log;
   /** Who we say we are (default: mcpx itself, without any capability). */
   introduction?: Introduction | undefined;
@@ -42,6 +42,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     inheritEnv: settings.connect.inheritEnv,
     ...(workspaceFolder !== undefined && { workspaceFolder }),
   });
+  if (settings.offline && 'url' in launch) stayHome(spec, launch.url);
   const { messageBytes: maxBytes } = settings.limits;
   const remembered = options.recall?.(spec);
   const transport = await openTransport(launch, {
@@ -64,6 +65,15 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   } catch (error) {
     throw describe(spec, transport, error);
   }
+}
+
+/** What is on this machine may be contacted all the same. */
+function stayHome({ name }: ServerSpec, url: string): void {
+  const { hostname } = new URL(url);
+  if (/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)) return;
+  throw new McpxError('config', `server "${name}" is not contacted: mcpx is offline`, {
+    hint: 'set "offline": false in the config, or unset MCPX_OFFLINE',
+  });
 }
 
 /** Where nothing is remembered: a probe that an old server does not know is harmless over HTTP, and may end a process. */

@@ -22,7 +22,7 @@ export interface Heard {
 
 export interface PoolOptions {
   servers: ServerSpec[];
-  settings: Pick<Settings, 'connect' | 'limits' | 'health'>;
+  settings: Pick<Settings, 'connect' | 'limits' | 'health'> & Partial<Pick<Settings, 'offline'>>;
   log: Log;
   events?: {
     /** Of connections that outlive a call. */

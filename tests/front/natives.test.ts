@@ -98,7 +98,10 @@ describe('resources', () => {
     expect((await request('resources/list')).resources).toEqual([]);
     expect((await request('prompts/list')).prompts).toEqual([]);
     const uri = `proxy://resource/${Buffer.from('{"server":"a","uri":"file:///a"}').toString('base64url')}`;
-    await expect(request('resources/read', { uri })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(request('resources/read', { uri })).rejects.toMatchObject({
+      code: -32002,
+      message: 'Resource not found',
+    });
     await expect(request('prompts/get', { name: 'a__greet' })).rejects.toMatchObject({ code: -32602 });
     expect(sent()).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type McpxError, RpcError } from '../../src/errors.ts';
 import type { ConnectionState } from '../../src/upstream/connection.ts';
 import { createSlots } from '../../src/upstream/queue.ts';
-import { call, connection, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
+import { call, connection, httpSpec, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
 
 const failure = (promise: Promise<unknown>) =>
   promise.then(
@@ -464,4 +464,26 @@ test('a call to an upstream that is slow to start waits its own timeout, not tha
   const upstream = connection(serverSpec(['hang-init'], { timeout: 300, startupTimeout: 60_000 }));
   expect(await failure(call(upstream, 'echo'))).toMatchObject({ code: 'timeout' });
   expect(upstream.state.kind).toBe('connecting');
+});
+
+describe('offline', () => {
+  const offline = { ...SETTINGS, offline: true };
+
+  test.each(['https://mcp.example.com/mcp', 'ws://192.0.2.1/mcp', 'http://localhost.example.com/'])(
+    '%s is not contacted, and the reason is said',
+    async (url) => {
+      const upstream = connection(httpSpec(url), { settings: offline });
+      expect(await failure(upstream.connect())).toMatchObject({
+        code: 'config',
+        message: 'server "x" is not contacted: mcpx is offline',
+        hint: expect.stringContaining('"offline": false'),
+      });
+    },
+  );
+
+  test('what is on this machine is contacted all the same', async () => {
+    const upstream = connection(httpSpec('http://127.0.0.1:1/mcp'), { settings: offline });
+    expect(await failure(upstream.connect())).toMatchObject({ code: 'unreachable' });
+    expect(await call(connection(serverSpec(), { settings: offline }), 'echo', { a: 1 })).toEqual({ a: 1 });
+  });
 });

@@ -1,0 +1,37 @@
+/** What stands between a call that fits and its server: confirmation, and how many run at once. */
+import type { Tool } from '../catalog/list.ts';
+import type { Settings } from '../config/config.ts';
+import { McpxError } from '../errors.ts';
+import type { Gate } from '../policy/limits.ts';
+import { type Asking, confirmed, isReadOnly } from './confirm.ts';
+
+export interface Admission {
+  /** Undefined where nobody has to be asked; rejects with `refused`. */
+  confirm(call: Asking, tool: Tool, args: unknown): Promise<void> | undefined;
+  /** Throws `overloaded` where too many calls run; whoever got in leaves once. */
+  enter(): void;
+  leave(): void;
+}
+
+export interface AdmissionOptions {
+  policy: Pick<Settings['policy'], 'confirm'>;
+  /** Calls of all profiles together. */
+  gate: Gate;
+}
+
+export function createAdmission({ policy, gate }: AdmissionOptions): Admission {
+  const asks = policy.confirm === 'destructive';
+  return {
+    confirm: (call, tool, args) => (asks && !isReadOnly(tool) ? confirmed(call, tool, args) : undefined),
+    enter() {
+      if (gate.enter()) return;
+      throw new McpxError('overloaded', `${gate.limit} calls are under way already`, {
+        hint: 'try again in a moment; "limits.concurrentCalls" in the config is the bound',
+      });
+    },
+    leave: gate.leave,
+  };
+}
+
+/** For a router without rules of its own. */
+export const ADMIT_ALL: Admission = { confirm: () => undefined, enter: () => undefined, leave: () => undefined };

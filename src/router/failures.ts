@@ -1,0 +1,25 @@
+/** Failures of calls in words: for the downstream, and as a reason for the record. */
+import { McpxError, RpcError } from '../errors.ts';
+import type { Kind } from '../policy/access.ts';
+
+/** What servers answer for a resource that is not there. */
+const RESOURCE_NOT_FOUND = -32002;
+
+/** A code says enough for a record, and holds nothing of what was sent. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RpcError) return `rpc ${error.code}`;
+  return error instanceof McpxError ? error.code : 'failed';
+}
+
+/** Our own failures name what was asked for; an upstream's own words are left alone. */
+export function describe(error: unknown, server: string, name: string): unknown {
+  if (error instanceof RpcError) return error;
+  if (!(error instanceof McpxError) || error.message.includes(`"${server}"`)) return error;
+  return new McpxError(error.code, `"${server}.${name}": ${error.message}`, { hint: error.hint, cause: error });
+}
+
+/** For what is denied: as if its server did not have it. */
+export function unknownThing(kind: Kind, name: string): Error {
+  if (kind === 'resource') return new RpcError(RESOURCE_NOT_FOUND, 'Resource not found', { uri: name });
+  return new McpxError('not_found', `there is no ${kind} "${name}"`);
+}

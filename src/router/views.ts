@@ -1,0 +1,76 @@
+/** What a downstream may see of a profile: the catalog without what is denied. */
+import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
+import type { Item, ListedTool, Tool } from '../catalog/list.ts';
+import type { Named } from '../catalog/names.ts';
+import type { Access, Kind } from '../policy/access.ts';
+
+export interface ServerView {
+  name: string;
+  entry: ServerEntry;
+  tools: Tool[];
+  resources: Item[];
+  templates: Item[];
+  prompts: Item[];
+}
+
+export interface Views {
+  /** Servers of which anything may be used, in the order of look-up. */
+  entries(): ServerEntry[];
+  entry(name: string): ServerEntry | undefined;
+  tool(server: string, name: string): ListedTool | undefined;
+  of(entry: ServerEntry): ServerView;
+  /** Whether a tool is there and may not be used. */
+  denies(server: string, tool: string): boolean;
+  /** Tools or prompts that are there and may not be used. */
+  denied(kind: Exclude<Kind, 'resource'>): Named[];
+}
+
+export interface ViewsDeps {
+  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'revision'>;
+  access: Access;
+  /** The set of capabilities that the client offers. */
+  offered: () => string | undefined;
+}
+
+export function createViews({ catalog, access, offered }: ViewsDeps): Views {
+  let hidden: { revision: number; tool: Named[]; prompt: Named[] } | undefined;
+  const isDenied = (server: string, kind: Kind, name: string) => !access.allows({ server, kind, name });
+
+  const deniedOf = (kind: 'tool' | 'prompt', names: (entry: ServerEntry) => string[]): Named[] =>
+    catalog.servers(offered()).flatMap((entry) =>
+      names(entry)
+        .filter((name) => isDenied(entry.name, kind, name))
+        .map((name) => ({ server: entry.name, name })),
+    );
+
+  return {
+    entries: () => catalog.servers(offered()).filter(({ name }) => access.allowsServer(name)),
+    entry: (name) => (access.allowsServer(name) ? catalog.server(name, offered()) : undefined),
+    tool: (server, name) => (isDenied(server, 'tool', name) ? undefined : catalog.find(server, name, offered())),
+    of: (entry) => view(entry, access),
+    denies: (server, tool) => catalog.find(server, tool, offered()) !== undefined && isDenied(server, 'tool', tool),
+    denied(kind) {
+      const { revision } = catalog;
+      if (hidden?.revision !== revision) {
+        const tool = deniedOf('tool', ({ offer }) => offer.tools.map((listed) => listed.tool.name));
+        const prompt = deniedOf('prompt', ({ offer }) => offer.prompts.map(({ name }) => String(name)));
+        hidden = { revision, tool, prompt };
+      }
+      return hidden[kind];
+    },
+  };
+}
+
+function view(entry: ServerEntry, access: Access): ServerView {
+  const { name: server, offer } = entry;
+  const seen = (items: Item[], kind: Kind, key: string) =>
+    items.filter((item) => access.allows({ server, kind, name: String(item[key]) }));
+  return {
+    name: server,
+    entry,
+    tools: offer.tools.map(({ tool }) => tool).filter(({ name }) => access.allows({ server, kind: 'tool', name })),
+    resources: seen(offer.resources, 'resource', 'uri'),
+    templates: seen(offer.templates, 'resource', 'uriTemplate'),
+    prompts: seen(offer.prompts, 'prompt', 'name'),
+  };
+}
