@@ -278,9 +278,8 @@ test('the demo has five built-in servers and listens to flags', () => {
 
 test('a setting that does nothing yet is said, so that nobody relies on it', () => {
   const home = createHome();
-  home.write('.mcpx/config.json', { mcpServers: {}, policy: { confirm: 'destructive' }, offline: true });
+  home.write('.mcpx/config.json', { mcpServers: { a: { url: 'https://a.example/mcp', oauth: { scopes: ['read'] } } } });
   expect(home.load().warnings.map(({ message }) => message)).toEqual([
-    '"policy.confirm" has no effect in this version: no tool waits for a confirmation',
-    '"offline" has no effect in this version: remote servers are still contacted',
+    '"oauth" of server "a" has no effect in this version: nobody is signed in',
   ]);
 });
