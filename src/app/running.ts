@@ -46,8 +46,9 @@ export function runProfile(
     children,
     stderr,
     events: {
-      notification: (server, heard, { owner }) => {
-        catalog.noticed(server, heard.method);
+      notification: (server, heard, connection) => {
+        const { owner } = connection;
+        for (const one of pool.affected(connection)) catalog.noticed(server, heard.method, one);
         if (belongsToCall(heard)) return;
         for (const front of fronts) {
           if (owner === undefined || front.key === owner) front.heard(server, heard.method, heard.params);

@@ -48,6 +48,8 @@ interface Slot {
   bySet: Map<string, Known>;
   inFlight: { connection: Lister; done: Promise<void> } | undefined;
   refreshTimer: NodeJS.Timeout | undefined;
+  /** What is asked again when the timer fires; undefined means whichever connection there is. */
+  stale: Set<Teller | undefined>;
 }
 
 /** For whom lists are wanted. */
@@ -59,6 +61,8 @@ export interface Client {
 
 /** The connection that a list is asked of. */
 type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered'>;
+/** One that told of a change, and may have ended since. */
+type Teller = Lister & Pick<Connection, 'state'>;
 
 /** Lists of one server are at least this far apart, in ms, however often it announces changes. */
 const REFRESH_GAP = 300;
@@ -140,14 +144,19 @@ export class Catalog {
     if (!holds) void this.#refresh(slot, connection);
   }
 
-  /** Takes note of a `…/list_changed` notification of an upstream. */
-  noticed(name: string, method: string): void {
+  /** Takes note of a `…/list_changed` notification of an upstream; the connection that brought it is asked for the new list. */
+  noticed(name: string, method: string, connection?: Teller): void {
     const slot = this.#slots.get(name);
-    if (slot === undefined || !method.endsWith('/list_changed') || slot.refreshTimer !== undefined) return;
-    slot.refreshTimer = setTimeout(() => {
+    if (slot === undefined || !method.endsWith('/list_changed')) return;
+    slot.stale.add(connection);
+    slot.refreshTimer ??= setTimeout(() => {
       slot.refreshTimer = undefined;
+      const stale = [...slot.stale];
+      slot.stale.clear();
       // A list under way may have begun before the change, so it is followed by another.
-      void (slot.inFlight?.done ?? Promise.resolve()).then(() => this.#refresh(slot));
+      void (slot.inFlight?.done ?? Promise.resolve()).then(() => {
+        for (const one of stale) void this.#refresh(slot, one?.state.kind === 'closed' ? undefined : one);
+      });
     }, REFRESH_GAP);
   }
 
@@ -254,5 +263,6 @@ function emptySlot(spec: ServerSpec): Slot {
     bySet: new Map(),
     inFlight: undefined,
     refreshTimer: undefined,
+    stale: new Set(),
   };
 }

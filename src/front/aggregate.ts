@@ -34,7 +34,14 @@ export function createAggregate({ router, settings, listed }: FrontDeps): Face {
       }
       const { server, name: tool } = target;
       try {
-        const result = await router.call({ ...way, server, tool, arguments: args, mode: 'verbatim' });
+        const result = await router.call({
+          ...way,
+          server,
+          tool,
+          arguments: args,
+          mode: 'verbatim',
+          questions: 'pass',
+        });
         return exposeLinks(result, server, settings.naming.resources);
       } catch (error) {
         // Held back by mcpx and not by the server: the model is told, and can tell its user.

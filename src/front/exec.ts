@@ -3,6 +3,7 @@ import type { Settings } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { renderJson } from '../render/toon.ts';
 import type { ToolResult, Way } from '../router/router.ts';
+import { asksForInput } from '../upstream/rounds.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeLinks } from './links.ts';
@@ -16,7 +17,8 @@ export function createExec({ router, settings, listed }: FrontDeps): (args: Para
     }
     if (named === undefined) await listed();
     const server = named ?? ownerOf(tool, router);
-    const result = await router.call({ ...way, server, tool, arguments: args.arguments });
+    const result = await router.call({ ...way, server, tool, arguments: args.arguments, questions: 'pass' });
+    if (asksForInput(result)) return result;
     return shape(exposeLinks(result, server, settings.naming.resources), settings);
   };
 }

@@ -8,6 +8,7 @@ import { withServer } from '../router/reverse.ts';
 import type { Router, ToolResult, Way } from '../router/router.ts';
 import type { Wishes } from '../router/wishes.ts';
 import type { Caller } from '../upstream/pool.ts';
+import type { Inputs } from '../upstream/rounds.ts';
 import {
   INVALID_PARAMS,
   isRecord,
@@ -42,6 +43,8 @@ export interface Exchange {
   notify?: (method: string, params?: Params) => void;
   /** Asks the client something on behalf of this request; absent where it cannot be asked. */
   ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
+  /** Where the client takes questions as results: what it has answered so far. */
+  inputs?: Inputs;
   /** The id of the HTTP request that brought it. */
   requestId?: string | undefined;
 }
@@ -117,7 +120,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 
   return {
     key: downstream.key,
-    async request({ method, params = {} }, { signal, progress, notify, ask, requestId }) {
+    async request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId }) {
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
       const meta = passableMeta(params);
@@ -127,6 +130,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         ...(progress && { progress }),
         ...(notify && { notify: (method, said) => isWanted(method, said) && notify(method, said) }),
         ...(ask && { ask }),
+        ...(inputs && { inputs }),
         ...(meta.meta && { meta: meta.meta }),
         ...(requestId && { requestId }),
       };

@@ -60,6 +60,7 @@ export function createNatives({ router, settings, listed, wishes }: FrontDeps): 
         name: uri,
         method,
         params: { ...params, uri },
+        questions: 'pass',
       });
       return rewriteContents(result, { server, uri }, params.uri);
     };
@@ -124,6 +125,7 @@ export function createNatives({ router, settings, listed, wishes }: FrontDeps): 
           name,
           method: 'prompts/get',
           params: { ...params, name },
+          questions: 'pass',
         });
       },
     ],
@@ -150,6 +152,7 @@ export function createNatives({ router, settings, listed, wishes }: FrontDeps): 
       async ({ level }, { caller }) => {
         if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `Invalid log level: ${level}`);
         wishes.setLevel(level, caller.key);
+        caller.logLevel = level;
         return {};
       },
     ],

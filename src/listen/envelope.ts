@@ -1,5 +1,6 @@
 /** Who sends a request of the modern era, and whether its headers say the same as its body. https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
 import type { IncomingHttpHeaders } from 'node:http';
+import { asksForInput } from '../upstream/rounds.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Session } from './gateway.ts';
 
@@ -8,6 +9,10 @@ export const META = 'io.modelcontextprotocol/';
 
 const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
+
+const ENVELOPE: ReadonlySet<string> = new Set(
+  ['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'].map((name) => `${META}${name}`),
+);
 
 /** What every modern request says about its client. */
 export interface Envelope {
@@ -46,19 +51,20 @@ export function isModernVersion(version: unknown): boolean {
 }
 
 /** By the body, or by the header alone; `initialize` belongs to the legacy era whatever comes with it. */
-export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHeaders): boolean {
+export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHeaders = {}): boolean {
   const claim = metaOf(params)[`${META}protocolVersion`];
   if (claim !== undefined) return true;
   return method !== 'initialize' && isModernVersion(headers['mcp-protocol-version']);
 }
 
-export function readEnvelope(request: RpcRequest, headers: IncomingHttpHeaders): Envelope | Refused {
+/** Without headers, where the transport has none, the body speaks for itself. */
+export function readEnvelope(request: RpcRequest, headers?: IncomingHttpHeaders): Envelope | Refused {
   const meta = metaOf(request.params);
   const version = meta[`${META}protocolVersion`];
   const capabilities = meta[`${META}clientCapabilities`];
   if (typeof version !== 'string') return invalid(`"_meta" must have "${META}protocolVersion"`);
   if (!isRecord(capabilities)) return invalid(`"_meta" must have "${META}clientCapabilities"`);
-  const wrong = mismatch(request, headers, version);
+  const wrong = headers && mismatch(request, headers, version);
   if (wrong !== undefined) return { code: HEADER_MISMATCH, message: `Header mismatch: ${wrong}` };
   if (version !== MODERN_VERSION) return unsupported(version);
   const logLevel = meta[`${META}logLevel`];
@@ -83,20 +89,20 @@ export async function introduce({ front }: Session, envelope: Envelope, signal: 
   return isRecord(hello) ? hello : {};
 }
 
-/** A result as this era writes it. */
+/** A result as this era writes it; one that is no answer yet holds for no time at all. */
 export function complete(method: string, result: Params, meta: Params): Params {
   return {
     resultType: 'complete',
-    ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }),
+    ...(CACHEABLE.has(method) && !asksForInput(result) && { ttlMs: 0, cacheScope: 'private' }),
     ...result,
     _meta: { ...(isRecord(result._meta) ? result._meta : {}), ...meta },
   };
 }
 
-/** The params without what was meant for this hop. */
+/** The params without what was meant for this hop; what extensions say in `_meta` is not. */
 export function withoutEnvelope({ inputResponses: _, requestState: __, _meta, ...params }: Params): Params {
   if (!isRecord(_meta)) return params;
-  const rest = Object.entries(_meta).filter(([key]) => !key.startsWith(META));
+  const rest = Object.entries(_meta).filter(([key]) => !ENVELOPE.has(key));
   return rest.length === 0 ? params : { ...params, _meta: Object.fromEntries(rest) };
 }
 

@@ -14,6 +14,7 @@ import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { sendError, sendRpcError } from './reply.ts';
 import { createRounds } from './rounds.ts';
 import { findRoute, type Served } from './routes.ts';
+import { createSeal } from './seal.ts';
 import { createSessions } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
 import { isTimely, type McpDeps } from './visit.ts';
@@ -62,8 +63,9 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const parking = createParking();
   const sessions: McpDeps['sessions'] = createSessions(settings, parking.sweep);
   const rounds = createRounds();
+  const seal = createSeal({ key: options.auth.key });
   const stopping = new AbortController();
-  const mcp = { gateway, maxBody: settings.maxBody, rate, sessions, parking, rounds, log };
+  const mcp = { gateway, maxBody: settings.maxBody, rate, sessions, parking, rounds, seal, log };
   const served: Served = { ...options, mcp, live: new Set(), stopping: stopping.signal };
   const tracer = createTracer({
     log,

@@ -12,6 +12,7 @@ import type { Gateway, Session } from './gateway.ts';
 import type { SseSession } from './legacy-sse.ts';
 import { sendRpcError } from './reply.ts';
 import type { Rounds } from './rounds.ts';
+import type { Seal } from './seal.ts';
 import type { HttpSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import type { Subscription } from './subscriptions.ts';
@@ -32,6 +33,7 @@ export interface McpDeps {
   rate: Rate;
   sessions: Sessions<HttpSession | SseSession | Subscription>;
   rounds: Rounds;
+  seal: Seal;
   parking: Parking;
   log: Log;
 }

@@ -1,5 +1,5 @@
 /** Bearer tokens: which configured token a request carries, compared without leaking how much of it was right. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Token } from '../config/config.ts';
 
 /** Somebody who may use the gateway: the token's entry with its secret resolved. */
@@ -8,6 +8,8 @@ export interface Principal extends Omit<Token, 'token'> {}
 export interface Authenticator {
   /** False when no token is configured: then everybody on loopback may in. */
   readonly required: boolean;
+  /** A secret for what clients carry and must not change: the same wherever the same tokens are configured; undefined where none is. */
+  readonly key?: Buffer | undefined;
   /** The principal of an `Authorization` header, or undefined. */
   principal(header: string | undefined): Principal | undefined;
 }
@@ -16,6 +18,7 @@ export function createAuthenticator(tokens: (Principal & { secret: string })[]):
   const known = tokens.map(({ secret, ...principal }) => ({ digest: digest(secret), principal }));
   return {
     required: known.length > 0,
+    key: known.length > 0 ? keyOf(known.map(({ digest }) => digest)) : undefined,
     principal(header) {
       const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
       if (given === undefined) return undefined;
@@ -29,6 +32,11 @@ export function createAuthenticator(tokens: (Principal & { secret: string })[]):
 /** A profile that a token does not name is as good as missing. */
 export function mayUseProfile(principal: Pick<Principal, 'profiles'>, profile: string): boolean {
   return principal.profiles === undefined || principal.profiles.includes(profile);
+}
+
+/** Nobody who knows one token of several knows it. */
+function keyOf(digests: Buffer[]): Buffer {
+  return createHmac('sha256', Buffer.concat(digests)).update('mcpx request state').digest();
 }
 
 function digest(secret: string): Buffer {

@@ -7,6 +7,7 @@ import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
+import type { Inputs } from '../upstream/rounds.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import { ADMIT_ALL, type Admission } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
@@ -32,13 +33,20 @@ export interface Way extends WayBack {
   progress?: (params: Params) => void;
   /** `_meta` of the downstream's request, without its progress token. */
   meta?: Params;
+  /** Where the downstream takes questions as results: what it has answered so far. */
+  inputs?: Inputs;
   /** The id of the HTTP request that brought it. */
   requestId?: string;
   /** Asks the person at the terminal instead of the client. */
   confirm?: Confirm;
 }
 
-export interface ToolCall extends Way {
+/** What becomes of questions that a server of the modern era answers with: `pass` where the downstream takes them (default: it is asked each). */
+interface Questioned {
+  questions?: 'ask' | 'pass';
+}
+
+export interface ToolCall extends Way, Questioned {
   server: string;
   tool: string;
   /** As the downstream sent them: an object, a JSON string of one, or nothing. */
@@ -48,7 +56,7 @@ export interface ToolCall extends Way {
 }
 
 /** Anything but a tool call that one server answers. */
-export interface Forward extends Way {
+export interface Forward extends Way, Questioned {
   server: string;
   /** What is authorized: a prompt by its name, a resource by its own URI. */
   kind: Exclude<Kind, 'tool'>;
@@ -249,12 +257,19 @@ function mayRepeat({ annotations }: Tool): boolean {
 }
 
 /** Sends one request with everything that ties it to its client: cancellation, progress, questions. */
-async function send(connection: Connection, method: string, params: Params, way: Way & Repeatable): Promise<unknown> {
+async function send(
+  connection: Connection,
+  method: string,
+  params: Params,
+  way: Way & Questioned & Repeatable,
+): Promise<unknown> {
   const heartbeat = way.progress && createHeartbeat(way.progress);
   try {
     return await connection.request(method, params, {
       ...towards(connection.name, way),
       caller: way.caller.key,
+      client: way.caller,
+      ...(way.questions === 'pass' && way.inputs && { inputs: way.inputs }),
       repeatable: way.repeatable,
       ...(way.signal && { signal: way.signal }),
       ...(heartbeat && { progress: heartbeat.progress }),

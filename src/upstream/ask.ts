@@ -8,6 +8,7 @@ import type { CallOptions } from './connection.ts';
 import { retryDelay } from './health.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Link } from './link.ts';
+import { dress } from './rounds.ts';
 
 export interface AskDeps {
   spec: Pick<ServerSpec, 'name' | 'startupTimeout' | 'reconnect'>;
@@ -44,7 +45,8 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
     for (let again = false; ; again = true) {
       const link = await reach(method, deadline, wanted.signal);
       try {
-        return await link.peer.request(method, params, wanted);
+        const sent = link.hello.era === 'modern' ? dress(params, wanted) : params;
+        return await link.peer.request(method, sent, wanted);
       } catch (error) {
         if (isUndelivered(error)) lifecycle.drop(link, messageOf(error));
         const harmless = isUndelivered(error) || (wanted.repeatable === true && isTransport(error));

@@ -11,6 +11,8 @@ import { createMemory, type Introduction, type Remembered } from './era.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { ChildRecords } from './owners.ts';
 import { createSlots, type Slots } from './queue.ts';
+import { type Inputs, inRounds } from './rounds.ts';
+import type { Caller } from './sharing.ts';
 import { createStanding } from './standing.ts';
 import type { StopBounds } from './transport.ts';
 import { watchLink } from './vigil.ts';
@@ -71,6 +73,10 @@ export interface CallOptions extends RequestOptions {
   repeatable?: boolean | undefined;
   /** On whose behalf; calls that wait for their turn take turns by it. */
   caller?: string | undefined;
+  /** The same, for servers of the modern era, which are told with every request. */
+  client?: Caller | undefined;
+  /** Where the caller takes a question of a modern server as the result: what it has answered so far. */
+  inputs?: Inputs | undefined;
 }
 
 /** For `doctor`, `status` and error messages. */
@@ -148,7 +154,10 @@ export function createConnection(options: ConnectionOptions): Connection {
       },
     },
   });
-  const ask = createAsk({ spec, lifecycle, breaker });
+  const ask = inRounds(createAsk({ spec, lifecycle, breaker }), {
+    server: spec.name,
+    isModern: () => lifecycle.hello?.era === 'modern',
+  });
 
   const using = async <T>(work: () => Promise<T>): Promise<T> => {
     uses += 1;

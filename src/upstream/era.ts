@@ -53,6 +53,7 @@ export function createMemory(stored: Recall | undefined, latest: () => Hello | u
 
 /** How long `server/discover` may be left unanswered before that means no, in ms. */
 const SILENCE = 5000;
+const UNSUPPORTED_VERSION = -32022;
 
 type Asker = Pick<Peer, 'request' | 'notify'>;
 
@@ -86,8 +87,11 @@ async function initialize(peer: Asker, opening: Opening, options: RequestOptions
 async function discover(peer: Asker, opening: Opening, options: RequestOptions): Promise<Hello | undefined> {
   const { channel, name } = opening;
   channel.speak(envelopeOf(opening));
+  const asked = () => peer.request('server/discover', {}, options);
   try {
-    const hello = readDiscovery(name, await peer.request('server/discover', {}, options));
+    // A server that names our version among those it speaks did not mean the refusal; it is asked once more.
+    const result = await asked().catch((error) => (speaksOurs(error) ? asked() : Promise.reject(error)));
+    const hello = readDiscovery(name, result);
     if (hello) channel.listen(hello.capabilities);
     else channel.speak(undefined);
     return hello;
@@ -102,6 +106,13 @@ async function discover(peer: Asker, opening: Opening, options: RequestOptions):
 function isRefusal(error: unknown): boolean {
   if (error instanceof RpcError) return true;
   return error instanceof McpxError && error.code !== 'auth' && isRecord(error.data) && 'status' in error.data;
+}
+
+/** -32022, with a list of versions that has ours. */
+function speaksOurs(error: unknown): boolean {
+  if (!(error instanceof RpcError) || error.code !== UNSUPPORTED_VERSION || !isRecord(error.data)) return false;
+  const { supported } = error.data;
+  return Array.isArray(supported) && supported.includes(MODERN_VERSION);
 }
 
 function isSilence(error: unknown): boolean {

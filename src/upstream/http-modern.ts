@@ -1,13 +1,14 @@
 /** What a request of the modern era says in HTTP headers beside its body, and what tools want to have said there. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import { isRecord, type Message, type Params } from '../wire/message.ts';
+import { headerOf, type Mirrored, mirroredIn, valueAt } from './mirrored.ts';
 import { isModern, MODERN_VERSION } from './modern.ts';
 
 export interface ModernHeaders {
   /** None for a message of the legacy era. */
   of(message: Message): OutgoingHttpHeaders;
-  /** Takes note of what the tools of a list want in headers. */
-  learn(result: unknown): void;
+  /** Takes note of what the tools of a list want in headers; returns the list without those whose wish cannot be fulfilled. */
+  learn(result: unknown): unknown;
 }
 
 /** The parameter that `Mcp-Name` repeats, by method. */
@@ -20,17 +21,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ['tasks/cancel', 'taskId'],
 ]);
 
-/** A property of a tool's arguments, as a path of names, and the header that repeats it. */
-interface Mirrored {
-  path: string[];
-  header: string;
-}
-
-const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
-/** Deeper properties are not looked at. */
-const MAX_DEPTH = 16;
-
-export function createModernHeaders(): ModernHeaders {
+export function createModernHeaders(rejected: (tool: string, why: string) => void): ModernHeaders {
   const tools = new Map<string, Mirrored[]>();
   return {
     of(message) {
@@ -43,35 +34,25 @@ export function createModernHeaders(): ModernHeaders {
       return headers;
     },
     learn(result) {
-      if (!isRecord(result) || !Array.isArray(result.tools)) return;
-      for (const tool of result.tools.filter(isRecord)) {
-        const found = [...mirrored(tool.inputSchema, [])];
-        if (found.length > 0) tools.set(String(tool.name), found);
+      if (!isRecord(result) || !Array.isArray(result.tools)) return result;
+      const kept = result.tools.filter((tool) => {
+        if (!isRecord(tool)) return true;
+        const found = mirroredIn(tool.inputSchema);
+        if (Array.isArray(found) && found.length > 0) tools.set(String(tool.name), found);
         else tools.delete(String(tool.name));
-      }
+        if (!Array.isArray(found)) rejected(String(tool.name), found.wrong);
+        return Array.isArray(found);
+      });
+      return kept.length === result.tools.length ? result : { ...result, tools: kept };
     },
   };
 }
 
-/** Only properties of properties can be meant: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
-function* mirrored(schema: unknown, path: string[]): Generator<Mirrored> {
-  if (!isRecord(schema) || path.length > MAX_DEPTH) return;
-  const header = schema['x-mcp-header'];
-  if (path.length > 0 && typeof header === 'string' && TOKEN.test(header)) yield { path, header };
-  if (!isRecord(schema.properties)) return;
-  for (const [name, property] of Object.entries(schema.properties)) yield* mirrored(property, [...path, name]);
-}
-
 function mirror(wanted: Mirrored[], { arguments: args }: Params): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
-  for (const { path, header } of wanted) {
-    const value = path.reduce<unknown>(
-      (at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined),
-      args,
-    );
-    const text =
-      typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value) ? String(value) : undefined;
-    if (text !== undefined) headers[`mcp-param-${header.toLowerCase()}`] = encodeValue(text);
+  for (const one of wanted) {
+    const text = valueAt(one, args);
+    if (text !== undefined) headers[headerOf(one)] = encodeValue(text);
   }
   return headers;
 }

@@ -8,7 +8,7 @@ import { isUndelivered, undelivered } from '../wire/undelivered.ts';
 import type { Refusable } from './auto.ts';
 import { createHttpClient, discard, type HttpClient, readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
-import { createModernHeaders } from './http-modern.ts';
+import { createModernHeaders, type ModernHeaders } from './http-modern.ts';
 import { createHttpSession, type HttpSession } from './http-session.ts';
 import { type Awaited, createStreams, type Streams } from './http-streams.ts';
 import { isModern } from './modern.ts';
@@ -39,7 +39,7 @@ class HttpTransport implements Refusable {
   readonly #client: HttpClient;
   readonly #session: HttpSession;
   readonly #streams: Streams;
-  readonly #modern = createModernHeaders();
+  readonly #modern: ModernHeaders;
   readonly #flights = new Set<Flight>();
   /** Aborted when nothing more will be sent. */
   readonly #over = new AbortController();
@@ -55,8 +55,9 @@ class HttpTransport implements Refusable {
   #closed: Promise<void> | undefined;
   #refused: number | undefined;
 
-  constructor(launch: LaunchOf<'http' | 'auto'>, { name, maxBytes }: TransportOptions) {
+  constructor(launch: LaunchOf<'http' | 'auto'>, { name, maxBytes, log }: TransportOptions) {
     this.#name = name;
+    this.#modern = createModernHeaders((tool, why) => log.warn(`"${name}.${tool}" is left out: ${why}`));
     this.#maxBytes = maxBytes;
     this.#secrets = secretsOf(launch);
     this.#client = createHttpClient(launch.url, name);
@@ -190,7 +191,8 @@ class HttpTransport implements Refusable {
         flight.answered = true;
         if (flight.method === 'initialize' && isRecord(message.result))
           this.#session.agree(message.result.protocolVersion);
-        if (flight.method === 'tools/list') this.#modern.learn(message.result);
+        if (flight.method === 'tools/list' && isModern(flight.message))
+          message.result = this.#modern.learn(message.result);
       }
       this.#receiver?.message(message, flight?.id);
     }

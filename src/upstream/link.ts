@@ -54,7 +54,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   });
   opened(transport);
   const subject = `server "${spec.name}"`;
-  const channel = createEraChannel(transport, subject);
+  const channel = createEraChannel(transport);
   const peer = createPeer(channel, { ...handlers, subject });
   const { startupTimeout: timeout } = spec;
   try {

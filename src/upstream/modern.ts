@@ -1,5 +1,5 @@
 /** A channel in either era: the fields that every modern request carries, and the subscription that brings changes of lists. */
-import { McpxError, RpcError } from '../errors.ts';
+import { RpcError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import {
   type Id,
@@ -30,13 +30,12 @@ const MAX_PAGES = 100;
 /** The part of `_meta` that says who we are; without it no modern request is answered. */
 export type Envelope = Record<string, unknown>;
 
-export function envelopeOf({ capabilities, clientInfo }: Introduction): Envelope {
-  // A server that knows that nobody can be asked does without, where it can.
-  const { roots: _roots, sampling: _sampling, elicitation: _elicitation, ...offered } = capabilities;
+export function envelopeOf({ capabilities, clientInfo, logLevel }: Introduction & { logLevel?: string }): Envelope {
   return {
     [VERSION_META]: MODERN_VERSION,
-    [`${PREFIX}clientCapabilities`]: offered,
+    [`${PREFIX}clientCapabilities`]: capabilities,
     [`${PREFIX}clientInfo`]: clientInfo ?? { name: 'mcpx', version: VERSION },
+    ...(logLevel !== undefined && { [`${PREFIX}logLevel`]: logLevel }),
   };
 }
 
@@ -54,8 +53,8 @@ export interface EraChannel extends Channel {
   listen(capabilities: Record<string, unknown>): void;
 }
 
-export function createEraChannel(inner: Channel, subject: string): EraChannel {
-  return new TwoEras(inner, subject);
+export function createEraChannel(inner: Channel): EraChannel {
+  return new TwoEras(inner);
 }
 
 /** A call that waits until the transport has seen the list of tools. */
@@ -67,7 +66,6 @@ interface Held {
 
 class TwoEras implements EraChannel {
   readonly #inner: Channel;
-  readonly #subject: string;
   #receiver: Receiver | undefined;
   #envelope: Envelope | undefined;
   #wanted: Params = {};
@@ -83,9 +81,8 @@ class TwoEras implements EraChannel {
   readonly #held = new Map<Id, Held>();
   #lists = 0;
 
-  constructor(inner: Channel, subject: string) {
+  constructor(inner: Channel) {
     this.#inner = inner;
-    this.#subject = subject;
   }
 
   start(receiver: Receiver): void {
@@ -158,9 +155,7 @@ class TwoEras implements EraChannel {
     if ('method' in message && message.method === ACKNOWLEDGED) this.#fruitless = 0;
     else if (answered !== undefined && held && isResponse(message)) this.#listed(answered, held, message.result);
     else if (answered !== undefined && answered === this.#listening) this.#listenEnded(errorIn(message));
-    else if (this.#envelope && asksForInput(message)) {
-      this.#receiver?.failed?.(message.id, this.#unanswerable(message));
-    } else {
+    else {
       // Notifications of the subscription belong to no call.
       this.#receiver?.message(message, origin === this.#listening ? undefined : origin);
     }
@@ -207,15 +202,6 @@ class TwoEras implements EraChannel {
     for (const [id, { call }] of this.#held) if (call.id === cancelled) this.#held.delete(id);
   }
 
-  #unanswerable({ result }: InputRequired): McpxError {
-    const wanted = isRecord(result.inputRequests) ? Object.keys(result.inputRequests).join(', ') : '';
-    const what = wanted === '' ? '' : ` (${wanted})`;
-    return new McpxError(
-      'failed',
-      `${this.#subject} asks for input in the middle of a call${what}, which mcpx cannot pass on`,
-    );
-  }
-
   #stop(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -231,17 +217,8 @@ function errorIn(message: Message): RpcError | undefined {
   return new RpcError(message.error.code, message.error.message, message.error.data);
 }
 
-interface InputRequired {
-  id: Id;
-  result: Record<string, unknown>;
-}
-
-function asksForInput(message: Message): message is Message & InputRequired {
-  if (!isResponse(message) || !isId(message.id) || !isRecord(message.result)) return false;
-  return message.result.resultType === 'input_required';
-}
-
+/** A request that says by itself on whose behalf it is sent keeps that. */
 function withMeta<T extends Message & { params?: Params }>(message: T, envelope: Envelope): T {
   const meta = message.params?._meta;
-  return { ...message, params: { ...message.params, _meta: { ...(isRecord(meta) ? meta : {}), ...envelope } } };
+  return { ...message, params: { ...message.params, _meta: { ...envelope, ...(isRecord(meta) ? meta : {}) } } };
 }

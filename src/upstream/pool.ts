@@ -3,11 +3,18 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Params, RpcRequest } from '../wire/message.ts';
 import type { About, Incoming } from '../wire/peer.ts';
-import { type Connection, type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
+import {
+  type Connection,
+  type ConnectionOptions,
+  type ConnectionState,
+  createConnection,
+  type Hello,
+} from './connection.ts';
 import type { ChildRecords } from './owners.ts';
 import { perCall } from './percall.ts';
 import { createSlots, type Slots } from './queue.ts';
 import { type Caller, introductionOf, offeredKey, type Share, shareRule, workspaceOf } from './sharing.ts';
+import { viewOf } from './stateless.ts';
 import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
 
@@ -47,6 +54,8 @@ export interface Pool {
   get(server: string, caller?: Caller): Connection | undefined;
   /** Every connection there is, at least one per server. */
   all(): Connection[];
+  /** Whoever a change on this connection concerns: itself, and what else is served by it. */
+  affected(connection: Connection): Connection[];
   /** A downstream has left: what was its own ends when its last call is over. */
   release(caller: string): void;
   /** Ends everything at once, within the bounds of a stop; again with smaller bounds hurries it. */
@@ -58,9 +67,13 @@ export interface Pool {
 /** One configured server. */
 interface Member {
   spec: ServerSpec;
-  shareFor: (caller: Caller) => Share;
+  shareFor: ReturnType<typeof shareRule>;
+  /** As it was last spoken, in this process or an earlier one; undefined until somebody wants to know. */
+  era: Hello['era'] | 'unknown' | undefined;
   /** By the set of capabilities that is offered. */
   shared: Map<string, Connection>;
+  /** Of a server of the modern era, by the set of capabilities. */
+  views: Map<string, Connection>;
   /** By the key of the caller. */
   sessions: Map<string, Connection>;
   /** For `share: "call"`: how many run at once. */
@@ -96,6 +109,7 @@ export function createPool(options: PoolOptions): Pool {
         options.events,
         () => connection,
         (state) => {
+          if (state.kind === 'ready') member.era = connection.hello?.era;
           if (state.kind === 'ready' && share !== 'call') takeOver(member, connection);
           if (share !== 'call') options.events?.state?.(name, state, connection);
         },
@@ -111,6 +125,20 @@ export function createPool(options: PoolOptions): Pool {
     const key = caller === undefined ? '' : offeredKey(caller);
     const found = member.shared.get(key) ?? create(member, 'all', caller);
     member.shared.set(key, found);
+    return found;
+  };
+
+  /** What runs serves every set of capabilities. */
+  const stateless = (member: Member): Connection =>
+    [...member.shared.values()].find(({ state }) => state.kind === 'ready') ?? shared(member, undefined);
+
+  const view = (member: Member, caller: Caller): Connection => {
+    member.claimed.add(stateless(member));
+    const offered = offeredKey(caller);
+    const { capabilities } = introductionOf('all', caller);
+    const client = { key: '', capabilities };
+    const found = member.views.get(offered) ?? viewOf({ base: () => stateless(member), offered, client });
+    member.views.set(offered, found);
     return found;
   };
 
@@ -137,8 +165,10 @@ export function createPool(options: PoolOptions): Pool {
     const member = members.get(server);
     if (!member || !caller) return member && lister(member);
     member.seen = caller;
-    const share = member.shareFor(caller);
+    member.era ??= options.recall?.(member.spec)?.era ?? 'unknown';
+    const share = member.shareFor(caller, member.era);
     if (share === 'call') return once(member, caller);
+    if (share === 'all' && member.era === 'modern') return view(member, caller);
     const connection = share === 'session' ? own(member, caller) : shared(member, caller);
     member.claimed.add(connection);
     return connection;
@@ -150,6 +180,10 @@ export function createPool(options: PoolOptions): Pool {
   return {
     get: find,
     all: () => [...open],
+    affected(connection) {
+      const member = members.get(connection.name);
+      return [connection, ...(member?.era === 'modern' && connection.owner === undefined ? member.views.values() : [])];
+    },
     release(key) {
       for (const member of members.values()) {
         const connection = member.sessions.get(key);
@@ -174,7 +208,9 @@ function memberOf(spec: ServerSpec): Member {
   return {
     spec,
     shareFor: shareRule(spec),
+    era: undefined,
     shared: new Map(),
+    views: new Map(),
     sessions: new Map(),
     calls: createSlots({ limit: spec.concurrency, maxWaiting: 2048, subject: `server "${spec.name}"` }),
     seen: undefined,

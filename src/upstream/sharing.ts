@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { ServerSpec } from '../config/config.ts';
 import { isRecord } from '../wire/message.ts';
+import type { Hello } from './connection.ts';
 import type { Introduction } from './era.ts';
 
 /** The downstream on whose behalf an upstream is used. */
@@ -10,6 +11,8 @@ export interface Caller {
   key: string;
   capabilities: Record<string, unknown>;
   clientInfo?: { name: string; version: string };
+  /** The least important log messages that it wants, where it said so. */
+  logLevel?: string;
   /** URIs of its roots, where it was asked for them; the first one is `${workspaceFolder}`. */
   roots?: string[];
 }
@@ -24,12 +27,15 @@ const SHARED = new Map([
 /** Roots belong to one downstream: a server that is told of them may act on them for everybody. */
 const OWN = new Set([...SHARED.keys(), 'roots']);
 
-/** As the config says; else one for all, unless something in it belongs to one downstream. Made once per server, asked at every call. */
-export function shareRule(spec: ServerSpec): (caller: Caller) => Share {
+/**
+ * As the config says; else one for all, unless something in it belongs to one downstream. Made once per server, asked at every call.
+ * A server of the modern era remembers nobody: it is told of roots with each request, if at all.
+ */
+export function shareRule(spec: ServerSpec): (caller: Caller, era?: Hello['era'] | 'unknown') => Share {
   const { share } = spec;
   if (share !== undefined) return () => share;
   const own = usesWorkspace(spec);
-  return ({ capabilities }) => (own || capabilities.roots !== undefined ? 'session' : 'all');
+  return ({ capabilities }, era) => (own || (capabilities.roots !== undefined && era !== 'modern') ? 'session' : 'all');
 }
 
 /** Whether what is started depends on the folder that a downstream works in. */

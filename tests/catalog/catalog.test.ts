@@ -183,6 +183,32 @@ describe('changes', () => {
     expect(world.catalog.revision).toBeGreaterThan(before);
   });
 
+  test('a change is asked of the connection that told it, unless that has ended meanwhile', async () => {
+    const world = createWorld({ one: { tools: [{ name: 'a' }] } });
+    await world.catalog.settle(1000);
+    const kinds = ['ready', 'closed'] as const;
+    for (const kind of kinds) {
+      const asked: string[] = [];
+      const hello = { era: 'legacy', protocolVersion: 'x', capabilities: { tools: {} } } as const;
+      const teller = {
+        name: 'one',
+        spec: specOf('one'),
+        offered: 'other',
+        state: { kind, since: 0 },
+        connect: async () => ({ ...hello, serverInfo: { name: 'o', version: '1' } }),
+        request: async (method: string) => {
+          asked.push(method);
+          return { tools: [{ name: `told by ${kind}` }] };
+        },
+      };
+      world.catalog.noticed('one', 'notifications/tools/list_changed', teller);
+      await vi.advanceTimersByTimeAsync(400);
+      expect(asked).toEqual(kind === 'ready' ? ['tools/list'] : []);
+    }
+    expect(world.catalog.server('one')?.listing.kind).toBe('listed');
+    expect(world.catalog.find('one', 'a')).toBeDefined();
+  });
+
   test('other notifications, and those of strangers, are ignored', async () => {
     const world = createWorld({ one: { tools: [] } });
     world.catalog.noticed('one', 'notifications/message');

@@ -219,6 +219,46 @@ describe('a question', () => {
     expect((await call(url, forged, mine)).result.resultType).toBe('input_required');
   });
 
+  test('of a server of this era keeps its keys, and its state comes back to the server alone', async () => {
+    const tokens = [token('a', 'ka'), token('b', 'kb')];
+    const seen: unknown[] = [];
+    const questions = { user_name: { method: 'elicitation/create', params: { message: 'who?' } } };
+    const relay: Act = ({ stateless }, { inputs }) => {
+      seen.push(inputs);
+      const state = stateless ? {} : { requestState: 'the state of the server' };
+      if (inputs?.inputResponses === undefined)
+        return { resultType: 'input_required', inputRequests: questions, ...state };
+      return { got: inputs };
+    };
+    const { url } = await stage({ ask: relay }, { tokens });
+    const mine = { headers: { authorization: 'Bearer ka' } };
+    const inputResponses = { user_name: { action: 'accept' } };
+    const { result } = await call(url, {}, mine);
+    expect(result).toMatchObject({ resultType: 'input_required', inputRequests: questions });
+    expect(result.ttlMs).toBeUndefined();
+    const { requestState } = result;
+    expect(requestState).not.toContain('the state');
+    const answered = { inputResponses, requestState };
+    for (const [params, how] of [
+      [{ ...answered, requestState: `${requestState}x` }, mine],
+      [{ ...answered, arguments: { other: 1 } }, mine],
+      [answered, { headers: { authorization: 'Bearer kb' } }],
+      [{ requestState: 5 }, mine],
+      [{ inputResponses: 'no' }, mine],
+    ])
+      expect((await call(url, params, how)).error.code).toBe(-32602);
+    expect((await call(url, answered, mine)).result.got).toEqual({
+      inputResponses,
+      requestState: 'the state of the server',
+    });
+    const without = (await call(url, { arguments: { stateless: true } }, mine)).result;
+    expect(Object.keys(without)).not.toContain('requestState');
+    expect((await call(url, { arguments: { stateless: true }, inputResponses }, mine)).result.got).toEqual({
+      inputResponses,
+    });
+    expect(seen).toHaveLength(4);
+  });
+
   test('waits a bounded time, and a bounded number of them wait', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const rounds = createRounds({ hold: 1000, maxHeld: 2 });

@@ -108,10 +108,17 @@ describe('the official server of the second major', () => {
     expect(await call(upstream, 'where', { region: 'bern' })).toBe('in bern');
   });
 
-  test('that wants to ask something is told that nobody can be asked', async () => {
-    const introduction = { capabilities: { elicitation: { form: {} }, sampling: {}, roots: {}, other: {} } };
-    const upstream = connection(await overStdio('modern-only'), { introduction });
-    await expect(upstream.request('tools/call', { name: 'ask' })).rejects.toMatchObject({ code: -32021 });
+  test('asks who made the call, if that one can be asked, and gets the answer in the same call', async () => {
+    const upstream = connection(await overStdio('modern-only'));
+    const asked = async ({ method, params }: any) => {
+      expect([method, params.message]).toEqual(['elicitation/create', 'who?']);
+      return { action: 'accept', content: { name: 'Ada' } };
+    };
+    const client = { key: 'k', capabilities: { elicitation: { form: {} } } };
+    expect(await call(upstream, 'ask', {}, { client, asked })).toBe('accept Ada');
+    const unable = { key: 'k', capabilities: { sampling: {} } };
+    await expect(call(upstream, 'ask', {}, { client: unable, asked })).rejects.toMatchObject({ code: -32021 });
+    await expect(call(upstream, 'ask', {}, { asked })).rejects.toMatchObject({ code: -32021 });
   });
 });
 
@@ -343,7 +350,7 @@ function channel() {
     send: (message: Message) => void sent.push(message),
     close: async () => undefined,
   };
-  const eras = createEraChannel(inner, 'server "x"');
+  const eras = createEraChannel(inner);
   const failed: Id[] = [];
   const errors: Error[] = [];
   eras.start({
@@ -386,19 +393,6 @@ describe('the subscription to changes', () => {
     far.closed();
     expect([ids(sent), failed]).toEqual([['mcpx-listen-1'], [7]]);
   });
-});
-
-test('a call in which a server asks all the same ends with a clear error', () => {
-  const { eras, got, errors, far } = channel();
-  eras.speak({ who: 'we' });
-  for (const inputRequests of [{ name: {}, age: {} }, undefined]) {
-    far.message({ jsonrpc: '2.0', id: 5, result: { resultType: 'input_required', inputRequests } });
-  }
-  expect(errors.map(({ message }) => message)).toEqual([
-    'server "x" asks for input in the middle of a call (name, age), which mcpx cannot pass on',
-    'server "x" asks for input in the middle of a call, which mcpx cannot pass on',
-  ]);
-  expect(got).toEqual([]);
 });
 
 describe('a call whose headers are refused', () => {
@@ -447,8 +441,8 @@ describe('headers that repeat arguments', () => {
   const properties = {
     a: { type: 'string', 'x-mcp-header': 'A' },
     deep: { type: 'object', properties: { n: { type: 'integer', 'x-mcp-header': 'Deep-N' } } },
-    list: { type: 'array', items: { 'x-mcp-header': 'Never' } },
-    odd: { 'x-mcp-header': 'not a token' },
+    list: { type: 'array', items: { type: 'string' } },
+    odd: { description: 'said in the body only' },
   };
 
   test.each([
@@ -463,7 +457,7 @@ describe('headers that repeat arguments', () => {
     [{ a: '' }, { 'mcp-param-a': '=?base64??=' }],
     [undefined, {}],
   ])('%j', (args, expected) => {
-    const headers = createModernHeaders();
+    const headers = createModernHeaders(() => undefined);
     headers.learn({ tools: [{ name: 't', inputSchema: { properties } }, 'odd'] });
     const base = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 't' };
     expect(headers.of(request(args))).toEqual({ ...base, ...expected });
@@ -473,7 +467,7 @@ describe('headers that repeat arguments', () => {
   });
 
   test('are none in the legacy era', () => {
-    const headers = createModernHeaders();
+    const headers = createModernHeaders(() => undefined);
     expect(headers.of({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 't' } })).toEqual({});
     expect(headers.of({ jsonrpc: '2.0', id: 1, result: {} })).toEqual({});
   });

@@ -6,7 +6,18 @@ import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../src/config/config.ts';
 import { type Caller, createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
 import { introductionOf, offeredKey, shareRule } from '../../src/upstream/sharing.ts';
-import { call, cleanup, httpSpec, isRunning, recorder, SETTINGS, serverSpec, until } from './world.ts';
+import {
+  call,
+  cleanup,
+  fixture,
+  httpSpec,
+  isRunning,
+  recorder,
+  SETTINGS,
+  serverSpec,
+  stdioSpec,
+  until,
+} from './world.ts';
 
 function pool(spec: StdioServer, more: Partial<PoolOptions> = {}): Pool {
   const created = createPool({ servers: [spec], settings: SETTINGS, log: recorder().log, ...more });
@@ -33,12 +44,23 @@ describe('how a server is shared', () => {
   test.each<[title: string, spec: Partial<StdioServer>, capabilities: object, expected: string]>([
     ['by all, as a rule', {}, { sampling: {}, elicitation: {} }, 'all'],
     ['per session, when the client has roots', {}, { roots: {} }, 'session'],
+    ['per session, when the client has roots and the era is not known', {}, { roots: {} }, 'session'],
     ['per session, when its arguments name the workspace', { args: ['${workspaceFolder}/x'] }, {}, 'session'],
     ['per session, when its environment does', { env: { A: '${workspaceFolderBasename}' } }, {}, 'session'],
     ['as the config says', { share: 'call', args: ['${workspaceFolder}'] }, { roots: {} }, 'call'],
     ['as the config says, by all', { share: 'all', args: ['${workspaceFolder}'] }, { roots: {} }, 'all'],
   ])('%s', (_, more, capabilities, expected) => {
     expect(shareRule({ ...serverSpec(), ...more })(caller('a', capabilities))).toBe(expected);
+  });
+
+  test('by all, roots or not, when it is of the modern era and remembers nobody', () => {
+    const rule = shareRule(serverSpec());
+    expect([rule(caller('a', { roots: {} }), 'modern'), rule(caller('a', { roots: {} }), 'legacy')]).toEqual([
+      'all',
+      'session',
+    ]);
+    const own = shareRule(serverSpec(['${workspaceFolder}']));
+    expect(own(caller('a'), 'modern')).toBe('session');
   });
 
   test('follows the URL of a remote server as well', () => {
@@ -158,6 +180,39 @@ test.each(['all', 'session', 'call'] as const)('nothing is started for %s after 
   await expect(call(get(upstreams, who), 'echo')).rejects.toThrow('server "x" is stopped');
   await expect(get(upstreams, who).connect()).rejects.toThrow('server "x" is stopped');
   expect(existsSync(log)).toBe(false);
+});
+
+describe('a server of the modern era', () => {
+  const spec = () => stdioSpec(process.execPath, [fixture('two-eras.mjs'), 'modern-only']);
+  const sets = [{}, { elicitation: { form: {} } }, { sampling: {}, roots: {} }];
+
+  test('runs once for all sets of capabilities, and hears with each request who asks', async () => {
+    const upstreams = pool(spec());
+    const first = get(upstreams, caller('first'));
+    await first.connect();
+    const { pid } = first.diagnostics();
+    for (const set of sets) {
+      const seen = get(upstreams, caller('a', set));
+      expect([seen.offered, seen.diagnostics().pid, seen.state.kind]).toEqual([
+        offeredKey({ capabilities: set }),
+        pid,
+        'ready',
+      ]);
+      expect(get(upstreams, caller('b', set))).toBe(seen);
+      const asked = seen.request('tools/call', { name: 'ask' }, { inputs: {} });
+      if ('elicitation' in set) expect(await asked).toMatchObject({ resultType: 'input_required' });
+      else await expect(asked).rejects.toMatchObject({ code: -32021 });
+    }
+    expect(upstreams.affected(first).map(({ offered }) => offered)).toEqual(['', '', 'elicitation.form', 'sampling']);
+  });
+
+  test('is known as such from an earlier run', async () => {
+    const upstreams = pool(spec(), { recall: () => ({ era: 'modern' }) });
+    const [one, other] = sets.slice(1).map((set) => get(upstreams, caller('a', set)));
+    await Promise.all([one?.connect(), other?.connect()]);
+    expect(one?.diagnostics().pid).toBe(other?.diagnostics().pid);
+    expect(one?.hello?.era).toBe('modern');
+  });
 });
 
 describe('a server per call', () => {

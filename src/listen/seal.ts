@@ -1,0 +1,39 @@
+/** What a client carries from one request to the next for a server: it must come back unchanged, from the same client, with the same request, in time. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Origin } from './rounds.ts';
+
+export interface Seal {
+  close(state: string, origin: Origin): string;
+  /** What was sealed; undefined where somebody else sealed it, or for somebody else, or too long ago. */
+  open(sealed: string, origin: Origin): string | undefined;
+}
+
+export interface SealOptions {
+  /** The same wherever the next request of a client may arrive (default: known to this process only). */
+  key?: Buffer | undefined;
+  /** ms that a client has for its answer; people are asked, so that it is long. */
+  lifetime?: number;
+}
+
+const LIFETIME = 10 * 60_000;
+
+export function createSeal({ key = randomBytes(32), lifetime = LIFETIME }: SealOptions = {}): Seal {
+  const sign = (payload: string, { principal, profile, words }: Origin) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([principal?.name ?? null, profile, words, payload]))
+      .digest();
+  return {
+    close(state, origin) {
+      const payload = Buffer.from(JSON.stringify([Date.now() + lifetime, state])).toString('base64url');
+      return `${payload}.${sign(payload, origin).toString('base64url')}`;
+    },
+    open(sealed, origin) {
+      const [payload = '', signature = '', more] = sealed.split('.');
+      const given = Buffer.from(signature, 'base64url');
+      const right = sign(payload, origin);
+      if (more !== undefined || given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
+      const [until, state] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [number, string];
+      return Date.now() < until ? state : undefined;
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** One request of the modern era, whatever carries it: begun, or gone on with where its client was asked something first. */
+import { toRpcError } from '../errors.ts';
+import { asksForInput, type Inputs } from '../upstream/rounds.ts';
+import {
+  INVALID_PARAMS,
+  isId,
+  isRecord,
+  METHOD_NOT_FOUND,
+  type Params,
+  type RpcFailure,
+  type RpcRequest,
+} from '../wire/message.ts';
+import { complete, type Envelope, introduce, META, MODERN_VERSION, type Refused, withoutEnvelope } from './envelope.ts';
+import type { Session } from './gateway.ts';
+import type { Origin, Outcome, Round, Rounds } from './rounds.ts';
+import type { Seal } from './seal.ts';
+
+/** What may be asked for; the rest of the legacy era is gone. */
+const METHODS: ReadonlySet<string> = new Set([
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'completion/complete',
+  'subscriptions/listen',
+]);
+
+/** What legacy servers say of a resource that is not there, and modern ones no longer. */
+const NO_RESOURCE = -32002;
+
+/** Where a request came in. */
+export interface Place extends Omit<Origin, 'words'> {
+  /** The id of the HTTP request that brought it. */
+  requestId?: string | undefined;
+  /** A front for this request. */
+  open(notify: (method: string, params?: Params) => void): Session;
+}
+
+export interface TurnDeps {
+  rounds: Rounds;
+  seal: Seal;
+}
+
+export interface Turn {
+  round: Round;
+  /** The answer, as soon as there is one. */
+  answer(): Promise<{ result: unknown } | { error: RpcFailure }>;
+}
+
+/** Undefined for a method that this era has. */
+export function unknownMethod({ method }: Pick<RpcRequest, 'method'>): Refused | undefined {
+  return METHODS.has(method) ? undefined : { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` };
+}
+
+/** Begins a request, or goes on with it. */
+export function takeTurn(
+  request: RpcRequest,
+  envelope: Envelope,
+  place: Place,
+  { rounds, seal }: TurnDeps,
+): Turn | Refused {
+  const { inputResponses, requestState } = request.params ?? {};
+  if (inputResponses !== undefined && !isRecord(inputResponses)) return invalid('"inputResponses" must be an object');
+  if (requestState !== undefined && typeof requestState !== 'string') return invalid('"requestState" must be a string');
+  const origin = { principal: place.principal, profile: place.profile, words: wordsOf(request) };
+  const turn = (round: Round): Turn => ({
+    round,
+    answer: async () => written(await round.outcome(), (state) => seal.close(state, origin)),
+  });
+  const held = requestState === undefined ? undefined : rounds.resume(requestState, origin, inputResponses);
+  if (held !== undefined) return turn(held);
+  const state = requestState === undefined ? undefined : seal.open(requestState, origin);
+  if (requestState !== undefined && state === undefined) return invalid(EXPIRED);
+  const round = rounds.begin(origin);
+  const inputs: Inputs = {
+    ...(inputResponses !== undefined && { inputResponses }),
+    ...(state !== undefined && { requestState: state }),
+  };
+  round.run(() => work({ request, envelope, inputs, round }, place));
+  return turn(round);
+}
+
+const EXPIRED = '"requestState" is unknown or has expired: send the request without it';
+
+function invalid(message: string): Refused {
+  return { code: INVALID_PARAMS, message };
+}
+
+/** The same request with the same words may go on with a call; nothing else may. */
+function wordsOf({ method, params = {} }: RpcRequest): string {
+  const { _meta: _, ...words } = withoutEnvelope(params);
+  return JSON.stringify([method, words]);
+}
+
+interface Work {
+  request: RpcRequest;
+  envelope: Envelope;
+  inputs: Inputs;
+  round: Round;
+}
+
+/** One front per call, which lives as long as the call. */
+async function work({ request, envelope, inputs, round }: Work, place: Place): Promise<Params> {
+  const opened = place.open((method, params) => round.hear(method, params));
+  try {
+    const hello = await introduce(opened, envelope, round.signal);
+    const serverInfo = { [`${META}serverInfo`]: hello.serverInfo };
+    const { method, params = {} } = request;
+    if (method === 'server/discover') return complete(method, discovery(hello), serverInfo);
+    const result = await opened.front.request(
+      { method, params: withoutEnvelope(params) },
+      {
+        signal: round.signal,
+        requestId: place.requestId,
+        // Without a token nobody upstream need be asked for progress.
+        ...(hasToken(params) && { progress: (progress: Params) => round.progress(progress) }),
+        notify: (name, said) => round.hear(name, said),
+        ask: (name, asked, options) => round.ask(name, asked, options),
+        inputs,
+      },
+    );
+    return complete(method, isRecord(result) ? result : {}, serverInfo);
+  } finally {
+    opened.close();
+  }
+}
+
+function hasToken({ _meta }: Params): boolean {
+  return isRecord(_meta) && isId(_meta.progressToken);
+}
+
+function discovery({ capabilities, instructions }: Params): Params {
+  return { supportedVersions: [MODERN_VERSION], capabilities, ...(instructions !== undefined && { instructions }) };
+}
+
+function written(outcome: Outcome, close: (state: string) => string): { result: unknown } | { error: RpcFailure } {
+  if ('questions' in outcome) {
+    const { questions, state } = outcome;
+    return { result: { resultType: 'input_required', inputRequests: questions, requestState: state } };
+  }
+  if ('error' in outcome) {
+    const error = toRpcError(outcome.error);
+    return { error: error.code === NO_RESOURCE ? { ...error, code: INVALID_PARAMS } : error };
+  }
+  const { result } = outcome;
+  if (!asksForInput(result) || typeof result.requestState !== 'string') return { result };
+  return { result: { ...result, requestState: close(result.requestState) } };
+}

@@ -1,0 +1,34 @@
+/** A server of the modern era as clients with one set of capabilities see it: one connection serves all sets, and each request says which. */
+import type { Connection } from './connection.ts';
+import type { Caller } from './sharing.ts';
+
+export interface ViewOptions {
+  /** The connection of the moment. */
+  base(): Connection;
+  /** The set of capabilities, see `offeredKey`. */
+  offered: string;
+  /** What is said on requests that come from no client in particular, such as lists. */
+  client: Caller;
+}
+
+export function viewOf({ base, offered, client }: ViewOptions): Connection {
+  const { name, spec } = base();
+  return {
+    name,
+    spec,
+    offered,
+    get state() {
+      return base().state;
+    },
+    get hello() {
+      return base().hello;
+    },
+    connect: () => base().connect(),
+    request: (method, params, options) => base().request(method, params, { client, ...options }),
+    diagnostics: () => base().diagnostics(),
+    rest: () => base().rest(),
+    dismiss: () => base().dismiss(),
+    close: (bounds) => base().close(bounds),
+    killNow: () => base().killNow(),
+  };
+}

@@ -1,0 +1,58 @@
+/** What clients carry for servers from one request to the next. */
+import fc from 'fast-check';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createSeal } from '../../src/listen/seal.ts';
+import { createAuthenticator } from '../../src/policy/auth.ts';
+import { token } from './harness.ts';
+
+afterEach(() => vi.useRealTimers());
+
+const principal = (name: string) => ({ name, tools: {}, resources: {}, prompts: {}, admin: false });
+const origin = { principal: principal('a'), profile: 'p', words: '["tools/call",{}]' };
+
+test('comes back as it was, whatever it is', () => {
+  const seal = createSeal();
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (state) => {
+      expect(seal.open(seal.close(state, origin), origin)).toBe(state);
+    }),
+  );
+});
+
+test('is worth nothing once it was changed', () => {
+  const seal = createSeal();
+  const sealed = seal.close('state', origin);
+  fc.assert(
+    fc.property(fc.nat(sealed.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, other) => {
+      const changed = sealed.slice(0, at) + other + sealed.slice(at + 1);
+      // The last character of base64 has bits that say nothing.
+      if (changed !== sealed && at < sealed.length - 1) expect(seal.open(changed, origin)).toBeUndefined();
+    }),
+  );
+  for (const forged of ['', '.', `${sealed}-TAMPERED`, `${sealed}.x`, sealed.split('.')[0] ?? '']) {
+    expect(seal.open(forged, origin)).toBeUndefined();
+  }
+});
+
+test('is for the same client, profile and request, and for ten minutes', () => {
+  vi.useFakeTimers();
+  const seal = createSeal();
+  const sealed = seal.close('state', origin);
+  expect(seal.open(sealed, { ...origin, principal: principal('b') })).toBeUndefined();
+  expect(seal.open(sealed, { ...origin, principal: undefined })).toBeUndefined();
+  expect(seal.open(sealed, { ...origin, profile: 'q' })).toBeUndefined();
+  expect(seal.open(sealed, { ...origin, words: '["tools/call",{"name":"x"}]' })).toBeUndefined();
+  vi.advanceTimersByTime(10 * 60_000 - 1);
+  expect(seal.open(sealed, origin)).toBe('state');
+  vi.advanceTimersByTime(1);
+  expect(seal.open(sealed, origin)).toBeUndefined();
+});
+
+test('is good at every mcpx with the same tokens, and at no other', () => {
+  const sealWith = (...secrets: string[]) =>
+    createSeal({ key: createAuthenticator(secrets.map((secret, at) => token(`t${at}`, secret))).key });
+  const sealed = sealWith('one', 'two').close('state', origin);
+  expect(sealWith('one', 'two').open(sealed, origin)).toBe('state');
+  for (const secrets of [['one'], ['two'], ['one', 'three'], []])
+    expect(sealWith(...secrets).open(sealed, origin)).toBeUndefined();
+});
