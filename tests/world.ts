@@ -4,6 +4,8 @@ import type { Tool } from '../src/catalog/list.ts';
 import type { CatalogStore } from '../src/catalog/store.ts';
 import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
 import type { FrontDeps } from '../src/front/front.ts';
+import { createMeter } from '../src/front/meter.ts';
+import { createLedger, type Ledger } from '../src/observe/ledger.ts';
 import { createLog } from '../src/observe/log.ts';
 import { createObserver, type Observer } from '../src/observe/observer.ts';
 import { createStats } from '../src/observe/stats.ts';
@@ -38,6 +40,7 @@ export interface World {
   logged: string[];
   changes: string[];
   stats: ReturnType<typeof createStats>;
+  ledger: Ledger;
   observer: Observer;
 }
 
@@ -87,8 +90,12 @@ export function createWorld(
   const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
   const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), calls, admission });
   const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
-  const deps = { router, caller: { key: 'k', capabilities: {} }, settings, wishes, listed: () => catalog.settle(1000) };
-  return { catalog, router, deps, sent, logged, changes, stats, observer };
+  const ledger = createLedger();
+  const deps = {
+    ...{ router, caller: { key: 'k', capabilities: {} }, settings, wishes },
+    ...{ meter: createMeter(ledger), listed: () => catalog.settle(1000) },
+  };
+  return { catalog, router, deps, sent, logged, changes, stats, observer, ledger };
 }
 
 export const CALLER = { key: 'test', capabilities: {} };

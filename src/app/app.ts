@@ -3,7 +3,9 @@ import type { Config } from '../config/config.ts';
 import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createFront } from '../front/front.ts';
+import { createMeter } from '../front/meter.ts';
 import type { Gateway } from '../listen/gateway.ts';
+import { createLedger } from '../observe/ledger.ts';
 import type { Access } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import { createGate } from '../policy/limits.ts';
@@ -41,6 +43,12 @@ export function createApp(config: Config, options: AppOptions): App {
   const observed = createObserved(options.log);
   observed.audit(settings.audit);
   const { observer } = observed;
+  const ledger = options.ledger ?? createLedger();
+  const meter = createMeter(ledger);
+  observer.subscribe((happening) => {
+    if (happening.type !== 'call_ended' || happening.call.kind !== 'tool') return;
+    if (happening.call.outcome !== 'denied') ledger.add({ calls: 1 });
+  });
   const checker = createArgumentChecker();
   const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
   const started = Date.now();
@@ -65,7 +73,7 @@ export function createApp(config: Config, options: AppOptions): App {
     return createRouter({ catalog, pool, access, checker, calls, admission, ...(offered && { offered }) });
   };
   const { firstListWait } = settings.connect;
-  const status = (principal?: Principal) => describeStatus({ config, running, observed, started }, principal);
+  const status = (principal?: Principal) => describeStatus({ config, running, observed, ledger, started }, principal);
 
   return {
     mainProfile: main,
@@ -93,7 +101,7 @@ export function createApp(config: Config, options: AppOptions): App {
       const connectionTo = (server: string) => pool.get(server, caller);
       const listed = () => catalog.settle(firstListWait, { offered: offered(), connectionTo });
       const own = router(found, accessOf(found, principal), { principal, offered });
-      const deps = { router: own, caller, settings, wishes, listed };
+      const deps = { router: own, caller, settings, wishes, meter, listed };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {
@@ -115,7 +123,7 @@ export function createApp(config: Config, options: AppOptions): App {
     metrics: (principal) => metricsFor(principal, { metrics: observed.metrics, running, status: status(principal) }),
     async stop(bounds) {
       for (const { catalog } of running.values()) catalog.close();
-      await Promise.all([...running.values()].map(({ pool }) => pool.close(bounds)));
+      await Promise.all([ledger.close(), ...[...running.values()].map(({ pool }) => pool.close(bounds))]);
       observed.close();
     },
     killNow() {

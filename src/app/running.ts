@@ -3,6 +3,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import type { CatalogStore } from '../catalog/store.ts';
 import type { Config, Profile } from '../config/config.ts';
 import type { Front } from '../front/front.ts';
+import type { Ledger } from '../observe/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
@@ -29,6 +30,8 @@ export interface AppOptions {
   /** Where children are written down while they run, and what they write to stderr. */
   children?: ChildRecords;
   stderr?: StderrFiles;
+  /** Where what was saved is added up; in memory unless told. */
+  ledger?: Ledger;
 }
 
 export function runProfile(

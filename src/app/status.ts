@@ -3,6 +3,7 @@ import type { ServerEntry } from '../catalog/catalog.ts';
 import type { Config, Profile } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { ServerStatus, Status } from '../listen/gateway.ts';
+import { describeSavings, type Ledger } from '../observe/ledger.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection.ts';
@@ -14,10 +15,14 @@ export interface Described {
   config: Config;
   running: ReadonlyMap<string, Running>;
   observed: Pick<Observed, 'stats' | 'live'>;
+  ledger: Pick<Ledger, 'totals'>;
   started: number;
 }
 
-export function describeStatus({ config, running, observed, started }: Described, principal?: Principal): Status {
+export function describeStatus(
+  { config, running, observed, ledger, started }: Described,
+  principal?: Principal,
+): Status {
   return {
     name: 'mcpx',
     version: VERSION,
@@ -32,6 +37,7 @@ export function describeStatus({ config, running, observed, started }: Described
         ),
       })),
     calls: callCounts(observed, principal),
+    savings: describeSavings(ledger.totals()),
   };
 }
 

@@ -96,6 +96,21 @@ export const COMMANDS: Command[] = [
     load: () => import('./status.ts'),
   },
   {
+    usage: 'tokens',
+    summary: 'what a client reads before the first question, without mcpx and with it',
+    group: 'Use',
+    options: [...SOURCE, JSON_OUT],
+    examples: ['mcpx tokens --demo'],
+    load: () => import('./tokens.ts'),
+  },
+  {
+    usage: 'stats',
+    summary: 'what mcpx has saved so far: calls, look-ups, results, tokens',
+    group: 'Use',
+    options: [JSON_OUT],
+    load: () => import('./stats.ts'),
+  },
+  {
     usage: 'config path',
     summary: 'where the config is',
     group: 'Configure',

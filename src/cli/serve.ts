@@ -6,14 +6,14 @@ import { createLog } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
 import { note } from './output.ts';
-import { bindToProcess, openApp, readConfig } from './session.ts';
+import { bindToProcess, ledgerFile, openApp, readConfig } from './session.ts';
 
 export async function run({ args, flags, stop, ...lifecycle }: Invocation): Promise<number> {
   const listen = readListen(flags);
   const { http, host, port } = listen;
   const config = readConfig(flags, { bootstrap: true, file: args[0] ?? listen.file, host, port, http });
   const log = createLog(config.settings.log);
-  const app = openApp(config, log);
+  const app = openApp(config, log, { counts: ledgerFile() });
   bindToProcess(app, lifecycle);
   try {
     if (http) {

@@ -8,6 +8,7 @@ import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
 import { homeFolder } from '../config/store.ts';
 import { worldOf } from '../config/world.ts';
+import { createLedger } from '../observe/ledger.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { createChildRecords } from '../upstream/owners.ts';
 import { createStderrFiles } from '../upstream/stderr-file.ts';
@@ -52,15 +53,28 @@ export function readConfig(
 /** Whether an answer may come from the disk, or must be what the servers say now. */
 type Catalogs = 'stored' | 'live';
 
+/** Where what was saved is added up over runs. */
+export function ledgerFile(): string {
+  return join(homeFolder(worldOf()), 'stats.json');
+}
+
+interface OpenOptions {
+  catalogs?: Catalogs;
+  /** Where what this run saves is added to what others saved. */
+  counts?: string;
+}
+
 /** The App of a config, with its catalogs on disk; the demo leaves nothing behind. */
-export function openApp(config: Config, log: Log, catalogs: Catalogs = 'stored'): App {
+export function openApp(config: Config, log: Log, { catalogs = 'stored', counts }: OpenOptions = {}): App {
   if (config.files.length === 0) return createApp(config, { log });
+  const ledger = counts !== undefined && config.settings.stats ? createLedger({ file: counts, log }) : createLedger();
   const home = homeFolder(worldOf());
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
   const store = catalogs === 'stored' ? stored : { ...stored, read: () => undefined };
   const children = createChildRecords({ folder: join(home, 'run'), log });
   void children.reap();
-  return createApp(config, { log, store, children, stderr: createStderrFiles({ folder: join(home, 'logs'), log }) });
+  const stderr = createStderrFiles({ folder: join(home, 'logs'), log });
+  return createApp(config, { log, store, children, stderr, ledger });
 }
 
 /** Ties the end of an App to the end of the process, when that cannot wait for a stop of its own accord. */
@@ -77,13 +91,18 @@ export async function withApp<T>(
 ): Promise<T> {
   const config = readConfig(invocation.flags);
   const { log } = config.settings;
-  const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), catalogs);
+  const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), { catalogs });
   bindToProcess(app, invocation);
   try {
     return await work(app, config);
   } finally {
     await app.stop();
   }
+}
+
+/** ms within which all of these servers have started or have failed to. */
+export function longestStart(servers: { startupTimeout: number }[]): number {
+  return Math.max(0, ...servers.map(({ startupTimeout }) => startupTimeout)) + 1000;
 }
 
 /** The options that chose the servers, as typed, for a command in a hint. */

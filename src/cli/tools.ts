@@ -5,7 +5,7 @@ import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { note, paint, print, printJson, table } from './output.ts';
 import { whileStarting, whileWaiting } from './progress.ts';
-import { withApp } from './session.ts';
+import { longestStart, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   return withApp(
@@ -36,10 +36,6 @@ function rows({ name, tools }: ServerView): string[][] {
   return tools.map((tool) => [`${name}.${tool.name}`, firstSentence(tool.description ?? '')]);
 }
 
-function whyMissing({ name, entry: { listing } }: ServerView): string {
+export function whyMissing({ name, entry: { listing } }: ServerView): string {
   return listing.kind === 'failed' ? messageOf(listing.error) : `server "${name}" is still starting`;
-}
-
-function longestStart(servers: { startupTimeout: number }[]): number {
-  return Math.max(0, ...servers.map(({ startupTimeout }) => startupTimeout)) + 1000;
 }

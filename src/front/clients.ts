@@ -1,4 +1,5 @@
 /** What is known of clients that cut what servers say of themselves; a client is recognised by the name in its `clientInfo`. */
+import type { Tool } from '../catalog/list.ts';
 
 export interface ClientLimits {
   title: string;
@@ -43,4 +44,51 @@ export const CLIENTS: ClientLimits[] = [
 export function descriptionLimit(clientName: string | undefined): number {
   const known = CLIENTS.find(({ names }) => clientName !== undefined && names.includes(clientName));
   return known?.description ?? DESCRIPTION_LIMIT;
+}
+
+/** As much of a server as is read by a model before the first question. */
+export interface Offered {
+  server: string;
+  tools: Tool[];
+  instructions?: string | undefined;
+}
+
+export interface Seen {
+  offered: Offered[];
+  /** Tools whose description is cut, as `server.tool`, and the characters that are lost. */
+  cutTools: string[];
+  /** Servers whose instructions are cut. */
+  cutInstructions: string[];
+  lostCharacters: number;
+  /** Tools that do not reach the model at all. */
+  leftOut: number;
+}
+
+/** What of the servers reaches the model of a client with these limits, in the order in which they are listed. */
+export function seenBy({ description, instructions, tools }: Partial<ClientLimits>, all: Offered[]): Seen {
+  const seen: Seen = { offered: [], cutTools: [], cutInstructions: [], lostCharacters: 0, leftOut: 0 };
+  const shorten = (text: string, most: number, tell: () => void) => {
+    if (text.length <= most) return text;
+    tell();
+    seen.lostCharacters += text.length - most;
+    return text.slice(0, most);
+  };
+  let room = tools ?? Number.POSITIVE_INFINITY;
+  for (const { server, tools: listed, instructions: words } of all) {
+    const kept = listed.slice(0, room);
+    room -= kept.length;
+    seen.leftOut += listed.length - kept.length;
+    const cutWords =
+      words && shorten(words, instructions ?? Number.POSITIVE_INFINITY, () => seen.cutInstructions.push(server));
+    const shown = kept.map((tool) =>
+      typeof tool.description === 'string' && description !== undefined
+        ? {
+            ...tool,
+            description: shorten(tool.description, description, () => seen.cutTools.push(`${server}.${tool.name}`)),
+          }
+        : tool,
+    );
+    seen.offered.push({ server, tools: shown, instructions: cutWords });
+  }
+  return seen;
 }

@@ -50,7 +50,8 @@ const EXEC_TOOL: Tool = {
 };
 
 export function createCompact(deps: FrontDeps): Face {
-  const { router, caller, settings } = deps;
+  const { router, caller, settings, meter } = deps;
+  let counted = false;
   const handlers = new Map<string, (args: Params, way: Way) => Promise<ToolResult>>([
     ['inspect', createInspect(deps)],
     ['exec', createExec(deps)],
@@ -65,10 +66,14 @@ export function createCompact(deps: FrontDeps): Face {
 
   const listTools = (): Tool[] => {
     const servers = router.servers();
-    return [
+    const tools = [
       { ...INSPECT_TOOL, description: describe(servers) },
       { ...EXEC_TOOL, annotations: execAnnotations(servers) },
     ];
+    // Once per client, however often it asks, and when it has its answer.
+    if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions: INSTRUCTIONS }));
+    counted = true;
+    return tools;
   };
 
   return {
@@ -78,7 +83,9 @@ export function createCompact(deps: FrontDeps): Face {
       const handler = handlers.get(name);
       if (handler === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
       try {
-        return await handler(isRecord(args) ? args : {}, way);
+        const answer = await handler(isRecord(args) ? args : {}, way);
+        if (name === 'inspect') meter.lookup(answer);
+        return answer;
       } catch (error) {
         return errorResult(error);
       }

@@ -9,7 +9,12 @@ import type { FrontDeps } from './front.ts';
 import { exposeLinks } from './links.ts';
 import { ownerOf, readTarget } from './target.ts';
 
-export function createExec({ router, settings, listed }: FrontDeps): (args: Params, way: Way) => Promise<ToolResult> {
+export function createExec({
+  router,
+  settings,
+  listed,
+  meter,
+}: FrontDeps): (args: Params, way: Way) => Promise<ToolResult> {
   return async (args, way) => {
     const { server: named, tool } = readTarget(args);
     if (tool === undefined) {
@@ -19,7 +24,9 @@ export function createExec({ router, settings, listed }: FrontDeps): (args: Para
     const server = named ?? ownerOf(tool, router);
     const result = await router.call({ ...way, server, tool, arguments: args.arguments, questions: 'pass' });
     if (asksForInput(result)) return result;
-    return shape(exposeLinks(result, server, settings.naming.resources), settings);
+    const shaped = shape(exposeLinks(result, server, settings.naming.resources), settings);
+    meter.result(result, shaped);
+    return shaped;
   };
 }
 

@@ -21,6 +21,7 @@ import type { RequestOptions } from '../wire/peer.ts';
 import { createAggregate } from './aggregate.ts';
 import { createChanges } from './changes.ts';
 import { createCompact } from './compact.ts';
+import type { Meter } from './meter.ts';
 import { createNatives } from './natives.ts';
 import { createRootsQuestion } from './roots.ts';
 import { introduce } from './welcome.ts';
@@ -56,6 +57,8 @@ export interface FrontDeps {
   caller: Caller;
   settings: Settings;
   wishes: Wishes;
+  /** Told what a client reads, and what it would have read without mcpx. */
+  meter: Meter;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
 }

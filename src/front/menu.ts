@@ -32,7 +32,17 @@ const STEPS: { from: Detail['tools'][]; to: Partial<Detail> }[] = [
   { from: ['names', 'parameters'], to: { tools: 'sentences' } },
 ];
 
-export function renderMenu(servers: ServerView[], { budget, maxInstructions }: MenuOptions): string {
+export function renderMenu(servers: ServerView[], options: MenuOptions): string {
+  return menuParts(servers, options)
+    .map(({ text }) => text)
+    .join('\n');
+}
+
+/** The text about each server; without a server, that some are missing. */
+export function menuParts(
+  servers: ServerView[],
+  { budget, maxInstructions }: MenuOptions,
+): { server?: string; text: string }[] {
   const lines = [...servers]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((server): Line => ({ server, detail: POOREST, text: renderServer(server, POOREST, maxInstructions) }));
@@ -49,7 +59,11 @@ export function renderMenu(servers: ServerView[], { budget, maxInstructions }: M
       room -= cost;
     }
   }
-  return lines.map(({ text }) => text).join('\n');
+  return lines.map(partOf);
+}
+
+function partOf({ server, text }: Line): { server: string; text: string } {
+  return { server: server.name, text };
 }
 
 /** What a line would be after a step, and how many characters that adds. */
@@ -104,17 +118,16 @@ function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxIns
 }
 
 /** So many servers that not even their names fit: as many whole lines as do, and how many are missing. */
-function cutMenu(lines: Line[], budget: number): string {
-  const kept: string[] = [];
-  const rest = () =>
-    `… and ${lines.length - kept.length} more ${kept.length + 1 === lines.length ? 'server' : 'servers'}`;
+function cutMenu(lines: Line[], budget: number): { server?: string; text: string }[] {
+  let kept = 0;
+  const rest = () => `… and ${lines.length - kept} more ${kept + 1 === lines.length ? 'server' : 'servers'}`;
   let used = 0;
   for (const { text } of lines) {
     if (used + text.length + 1 + rest().length > budget) break;
-    kept.push(text);
+    kept += 1;
     used += text.length + 1;
   }
-  return used + rest().length > budget ? '' : [...kept, rest()].join('\n');
+  return used + rest().length > budget ? [] : [...lines.slice(0, kept).map(partOf), { text: rest() }];
 }
 
 function count(tools: number): string {

@@ -2,6 +2,7 @@
 import type { FrontKind } from '../config/config.ts';
 import type { Downstream, Front } from '../front/front.ts';
 import type { Family } from '../observe/exposition.ts';
+import type { Savings } from '../observe/ledger.ts';
 import type { Call, CallRecord, Happening } from '../observe/observer.ts';
 import type { Principal } from '../policy/auth.ts';
 
@@ -61,6 +62,8 @@ export interface Status {
     /** Under way just now, the oldest first; at most 100. */
     live: LiveCall[];
   };
+  /** Over all runs, where counts are kept. */
+  savings: Savings;
 }
 
 export interface ServerStatus {

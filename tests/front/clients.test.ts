@@ -1,6 +1,6 @@
-/** Which client gets how long a description. */
+/** What clients cut, and which one gets how long a description. */
 import { expect, test } from 'vitest';
-import { CLIENTS, DESCRIPTION_LIMIT, descriptionLimit } from '../../src/front/clients.ts';
+import { CLIENTS, DESCRIPTION_LIMIT, descriptionLimit, seenBy } from '../../src/front/clients.ts';
 
 const LIMITS: [string, string | undefined, number][] = [
   ['a client that cuts', 'claude-code', 2048],
@@ -20,4 +20,41 @@ test('no client is listed twice, and each for a reason', () => {
   for (const { description, instructions, tools } of CLIENTS) {
     expect([description, instructions, tools].some((limit) => limit !== undefined)).toBe(true);
   }
+});
+
+const tool = (name: string, description?: string) => ({
+  name,
+  ...(description && { description }),
+  inputSchema: { type: 'object' },
+});
+const offered = [
+  {
+    server: 'a',
+    tools: [tool('one', 'x'.repeat(30)), tool('two', 'short'), tool('three')],
+    instructions: 'y'.repeat(50),
+  },
+  { server: 'b', tools: [tool('four')] },
+];
+
+test('descriptions and instructions are cut at the limits of a client', () => {
+  const { offered: seen, ...cut } = seenBy({ description: 10, instructions: 20 }, offered);
+  expect(cut).toEqual({ cutTools: ['a.one'], cutInstructions: ['a'], lostCharacters: 50, leftOut: 0 });
+  expect(seen[0]?.tools.map(({ description }) => description)).toEqual(['x'.repeat(10), 'short', undefined]);
+  expect(seen[0]?.instructions).toBe('y'.repeat(20));
+});
+
+test('tools beyond the number that a client takes are left out', () => {
+  const { offered: seen, leftOut } = seenBy({ tools: 2 }, offered);
+  expect(seen.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['one', 'two'], []]);
+  expect(leftOut).toBe(2);
+});
+
+test('a client without limits sees everything', () => {
+  expect(seenBy({}, offered)).toMatchObject({
+    offered,
+    cutTools: [],
+    cutInstructions: [],
+    lostCharacters: 0,
+    leftOut: 0,
+  });
 });

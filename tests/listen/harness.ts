@@ -5,6 +5,7 @@ import { RpcError } from '../../src/errors.ts';
 import type { Downstream, Exchange } from '../../src/front/front.ts';
 import type { Gateway, LiveEvent, OpenOptions } from '../../src/listen/gateway.ts';
 import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
+import { createLedger, describeSavings } from '../../src/observe/ledger.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { Happening } from '../../src/observe/observer.ts';
 import { createAuthenticator } from '../../src/policy/auth.ts';
@@ -78,7 +79,10 @@ export async function stage(
       };
       return { front: front as any, close: () => void open.delete(entry) };
     },
-    status: () => ({ name: 'mcpx', version: '0', uptime: 0, profiles: [], calls: { calls: 0, errors: 0, live: [] } }),
+    status: () => ({
+      ...{ name: 'mcpx', version: '0', uptime: 0, profiles: [], calls: { calls: 0, errors: 0, live: [] } },
+      savings: describeSavings(createLedger().totals()),
+    }),
     emit: (happening) => void happenings.push(happening),
     watch(_, hear) {
       watchers.add(hear);

@@ -1,0 +1,167 @@
+/** `mcpx tokens`: what clients read before the first question, without mcpx and with it, per server, and what they would cut. */
+import type { App } from '../app/app.ts';
+import type { Tool } from '../catalog/list.ts';
+import type { Settings } from '../config/config.ts';
+import { CLIENTS, type ClientLimits, descriptionLimit, type Offered, type Seen, seenBy } from '../front/clients.ts';
+import { menuParts } from '../front/menu.ts';
+import { estimateTokens, toolTokens } from '../render/tokens.ts';
+import type { ServerView } from '../router/router.ts';
+import type { Invocation } from './command.ts';
+import { note, paint, paintAnswer, print, printJson, table } from './output.ts';
+import { whileWaiting } from './progress.ts';
+import { longestStart, withApp } from './session.ts';
+import { whyMissing } from './tools.ts';
+
+const METHOD =
+  'estimated with tokenx, within about 5 % of what o200k counts: name, description and inputSchema of every tool as compact JSON, and the instructions of every server';
+
+interface ServerCost {
+  server: string;
+  tools: number;
+  without: number;
+  with: number;
+}
+
+interface ClientCost {
+  client: string;
+  without: number;
+  with: number;
+  /** Without mcpx; with it nothing is cut. */
+  cut: Pick<Seen, 'cutTools' | 'cutInstructions' | 'lostCharacters' | 'leftOut'>;
+}
+
+interface Costs {
+  servers: ServerCost[];
+  /** The two tools themselves, without a server. */
+  fixed: number;
+  total: { tools: number; without: number; with: number };
+  clients: ClientCost[];
+  method: string;
+}
+
+export function run(invocation: Invocation): Promise<number> {
+  return withApp(invocation, async (app, { settings, profiles }) => {
+    const wait = longestStart(profiles.flatMap(({ servers }) => servers));
+    await whileWaiting('starting the servers', app.listed(undefined, wait));
+    const servers = app.router().servers();
+    for (const server of servers.filter(({ entry }) => entry.listing.kind !== 'listed')) {
+      note(`${paint('yellow', 'warning:')} ${whyMissing(server)}`);
+    }
+    const costs = await costsOf(app, servers, { settings, stop: invocation.stop });
+    if (invocation.flags.has('json')) await printJson(costs);
+    else await print(report(costs));
+    return 0;
+  });
+}
+
+interface Asking {
+  settings: Settings;
+  stop: AbortSignal;
+}
+
+async function costsOf(app: App, servers: ServerView[], { settings, stop }: Asking): Promise<Costs> {
+  const offered = servers.map(
+    ({ name, tools, entry }): Offered => ({ server: name, tools, instructions: entry.hello?.instructions }),
+  );
+  const plain = await readMenu(app, undefined, stop);
+  const parts = partsOf(servers, plain, settings);
+  const rows = offered.map(
+    (one): ServerCost => ({
+      server: one.server,
+      tools: one.tools.length,
+      without: costOf([one]),
+      with: estimateTokens(parts.get(one.server) ?? ''),
+    }),
+  );
+  const whole = costOf([plain]);
+  const clients: ClientCost[] = [];
+  for (const client of [...CLIENTS, { title: 'without known limits', names: [] }]) {
+    clients.push(await clientCost(client, offered, await readMenu(app, client.names[0], stop)));
+  }
+  return {
+    servers: rows,
+    fixed: whole - rows.reduce((sum, row) => sum + row.with, 0),
+    total: { tools: rows.reduce((sum, row) => sum + row.tools, 0), without: costOf(offered), with: whole },
+    clients,
+    method: METHOD,
+  };
+}
+
+function clientCost(client: ClientLimits, offered: Offered[], menu: Offered): ClientCost {
+  const { offered: seen, ...cut } = seenBy(client, offered);
+  return { client: client.title, without: costOf(seen), with: costOf(seenBy(client, [menu]).offered), cut };
+}
+
+function costOf(offered: Offered[]): number {
+  return offered.reduce(
+    (sum, { tools, instructions = '' }) => sum + toolTokens(tools) + estimateTokens(instructions),
+    0,
+  );
+}
+
+/** What a client of this name is shown by the compact front. */
+async function readMenu(app: App, name: string | undefined, signal: AbortSignal): Promise<Offered> {
+  const downstream = { key: `tokens ${name}`, notify: () => undefined };
+  const { front, close } = app.open({ profile: app.mainProfile ?? '', front: 'compact', downstream });
+  try {
+    const clientInfo = { name: name ?? 'mcpx tokens', version: '0' };
+    const hello = await front.request({ method: 'initialize', params: { clientInfo } }, { signal });
+    const list = await front.request({ method: 'tools/list' }, { signal });
+    const { instructions } = hello as { instructions?: string };
+    return { server: 'mcpx', tools: (list as { tools: Tool[] }).tools, instructions };
+  } finally {
+    close();
+  }
+}
+
+/** The text about each server in the menu: what follows the first blank line of the description. */
+function partsOf(servers: ServerView[], { tools: [inspect] }: Offered, settings: Settings): Map<string, string> {
+  const fixed = (inspect?.description ?? '').indexOf('\n\n');
+  if (fixed < 0) return new Map();
+  const budget = Math.min(settings.front.menuBudget, descriptionLimit(undefined)) - fixed - 2;
+  const { maxInstructions } = settings.compression;
+  return new Map(
+    menuParts(servers, { budget, maxInstructions }).flatMap(({ server, text }) =>
+      server === undefined ? [] : [[server, text] as const],
+    ),
+  );
+}
+
+function report({ servers, fixed, total, clients, method }: Costs): string {
+  const tokens = (count: number) => `≈ ${count.toLocaleString('en-US')}`;
+  const bold = (text: string) => paintAnswer('bold', text);
+  const less = total.without === 0 ? 0 : 100 * (1 - total.with / total.without);
+  const rows = [
+    ['server', 'tools', 'without mcpx', 'with mcpx'],
+    ...servers.map((row) => [row.server, `${row.tools}`, tokens(row.without), tokens(row.with)]),
+    ['inspect and exec', '', '', tokens(fixed)],
+    ['total', `${total.tools}`, tokens(total.without), `${tokens(total.with)}, ${less.toFixed(1)} % less`],
+  ];
+  return [
+    bold('Tokens that a model reads before the first question'),
+    table(rows),
+    '',
+    bold('Per client'),
+    table([
+      ['client', 'without mcpx', 'with mcpx', 'what it would cut without mcpx'],
+      ...clients.map((row) => [row.client, tokens(row.without), tokens(row.with), cutWords(row.cut)]),
+    ]),
+    '',
+    method,
+  ].join('\n');
+}
+
+/** Names shown of what is cut. */
+const SHOWN = 3;
+
+function cutWords({ cutTools, cutInstructions, lostCharacters, leftOut }: ClientCost['cut']): string {
+  const some = (names: string[]) => names.slice(0, SHOWN).join(', ') + (names.length > SHOWN ? ', …' : '');
+  const words = [
+    cutTools.length > 0 &&
+      `${cutTools.length} ${cutTools.length === 1 ? 'description' : 'descriptions'} (${some(cutTools)})`,
+    cutInstructions.length > 0 && `instructions of ${some(cutInstructions)}`,
+    lostCharacters > 0 && `${lostCharacters.toLocaleString('en-US')} characters`,
+    leftOut > 0 && `${leftOut} tools left out`,
+  ].filter((word) => word !== false);
+  return words.length === 0 ? 'nothing' : words.join('; ');
+}

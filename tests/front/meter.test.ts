@@ -1,0 +1,54 @@
+/** What is counted as saved, at the compact front. */
+import { expect, test, vi } from 'vitest';
+import { createFront } from '../../src/front/front.ts';
+import { createWorld, type Script } from '../world.ts';
+
+const tool = { name: 'rows', description: 'x'.repeat(4000), inputSchema: { type: 'object' } };
+const rows = Array.from({ length: 50 }, (_, id) => ({ id, name: `name ${id}`, state: 'open' }));
+
+function open(scripts: Record<string, Script>) {
+  const { deps, ledger } = createWorld(scripts);
+  const front = createFront('compact', deps, { key: 'k', notify: () => undefined });
+  const request = (method: string, params = {}) =>
+    front.request({ method, params }, { signal: new AbortController().signal });
+  const call = (name: string, args: unknown) => request('tools/call', { name, arguments: args });
+  return { request, call, totals: () => ledger.totals() };
+}
+
+const answering = (content: unknown[]) => ({ tools: [tool], answer: () => ({ content }) });
+
+test('a list of tools is counted once per client, with the instructions of the servers', async () => {
+  const { request, totals } = open({ a: { tools: [tool], instructions: 'i'.repeat(1000) } });
+  await request('tools/list');
+  await request('tools/list');
+  await vi.waitFor(() => expect(totals().menus).toBe(1));
+  const { listedWithout, listedWith } = totals();
+  expect(listedWithout).toBeGreaterThan(5000);
+  expect(listedWith).toBeLessThan(2000);
+});
+
+test('what inspect answers is counted as spent', async () => {
+  const { call, totals } = open({ a: { tools: [tool] } });
+  const answer = (await call('inspect', { server_name: 'a' })) as { content: { text: string }[] };
+  expect(totals()).toMatchObject({ lookups: 1, lookedUp: answer.content[0]?.text.length });
+});
+
+test('a result that is written shorter is counted with both lengths', async () => {
+  const text = JSON.stringify(rows, null, 2);
+  const { call, totals } = open({ a: answering([{ type: 'text', text }]) });
+  const result = (await call('exec', { server_name: 'a', tool_name: 'rows' })) as { content: { text: string }[] };
+  const resultsAfter = result.content[0]?.text.length ?? 0;
+  expect(resultsAfter).toBeLessThan(text.length / 2);
+  expect(totals()).toMatchObject({ reencoded: 1, resultsBefore: text.length, resultsAfter });
+});
+
+test('a result that passes as it is, is not', async () => {
+  const { call, totals } = open({
+    a: answering([
+      { type: 'text', text: 'plain words' },
+      { type: 'image', data: '' },
+    ]),
+  });
+  await call('exec', { server_name: 'a', tool_name: 'rows' });
+  expect(totals()).toMatchObject({ reencoded: 0, resultsBefore: 0 });
+});
