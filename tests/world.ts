@@ -14,6 +14,7 @@ import { createGate } from '../src/policy/limits.ts';
 import { createAdmission } from '../src/router/admission.ts';
 import { createArgumentChecker } from '../src/router/arguments.ts';
 import { createRouter, type Router } from '../src/router/router.ts';
+import { createResultStore } from '../src/router/shelf.ts';
 import { createWishes } from '../src/router/wishes.ts';
 import type { Connection, Hello } from '../src/upstream/connection.ts';
 import type { Params } from '../src/wire/message.ts';
@@ -92,8 +93,13 @@ export function createWorld(
   const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
   const ledger = createLedger();
   const deps = {
-    ...{ router, caller: { key: 'k', capabilities: {} }, settings, wishes },
-    ...{ meter: createMeter(ledger), listed: () => catalog.settle(1000) },
+    router,
+    caller: { key: 'k', capabilities: {} },
+    settings,
+    wishes,
+    meter: createMeter(ledger),
+    shelf: createResultStore(settings.limits.resultStore).ofSession('k'),
+    listed: () => catalog.settle(1000),
   };
   return { catalog, router, deps, sent, logged, changes, stats, observer, ledger };
 }

@@ -12,6 +12,7 @@ import { createGate } from '../policy/limits.ts';
 import { createAdmission } from '../router/admission.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
 import { createRouter, type Router } from '../router/router.ts';
+import { createResultStore } from '../router/shelf.ts';
 import type { Caller } from '../upstream/pool.ts';
 import { offeredKey } from '../upstream/sharing.ts';
 import type { StopBounds } from '../upstream/transport.ts';
@@ -51,6 +52,7 @@ export function createApp(config: Config, options: AppOptions): App {
   });
   const checker = createArgumentChecker();
   const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
+  const results = createResultStore(settings.limits.resultStore);
   const started = Date.now();
   const running = new Map(
     config.profiles
@@ -101,7 +103,11 @@ export function createApp(config: Config, options: AppOptions): App {
       const connectionTo = (server: string) => pool.get(server, caller);
       const listed = () => catalog.settle(firstListWait, { offered: offered(), connectionTo });
       const own = router(found, accessOf(found, principal), { principal, offered });
-      const deps = { router: own, caller, settings, wishes, meter, listed };
+      const shelf =
+        downstream.lasts === 'request'
+          ? results.ofRequest(found.profile.name, principal?.name)
+          : results.ofSession(downstream.key);
+      const deps = { router: own, caller, settings, wishes, meter, shelf, listed };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { App } from '../app/app.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
-import { ownerOf } from '../front/target.ts';
+import { type Located, locate } from '../front/target.ts';
 import type { ToolResult } from '../router/router.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Flags, Invocation } from './command.ts';
@@ -36,12 +36,12 @@ export function run(invocation: Invocation): Promise<number> {
 }
 
 /** `server.tool`, or a tool's name alone where one server has it. */
-async function findTarget(target: string, app: App, flags: Flags): Promise<{ server: string; tool: string }> {
+async function findTarget(target: string, app: App, flags: Flags): Promise<Located> {
   const { server, tool } = splitTarget(target);
   if (tool !== undefined) return { server, tool };
   await whileWaiting('starting the servers', app.listed());
   const router = app.router();
-  if (!router.servers().some(({ name }) => name === target)) return { server: ownerOf(target, router), tool: target };
+  if (!router.servers().some(({ name }) => name === target)) return locate({ tool: target }, router);
   throw new McpxError('usage', `"${target}" is a server: which of its tools?`, {
     hint: `mcpx inspect ${sourceFlags(flags)}${target}`,
   });

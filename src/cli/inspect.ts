@@ -20,7 +20,7 @@ export function run(invocation: Invocation): Promise<number> {
       }
       const tool = await whileStarting(server, router.tool(server, toolName));
       if (json) await printJson(definition(tool));
-      else await print(describeTool(server, tool, settings));
+      else await print(describeTool({ server, tool, hasFailed: false }, settings));
       return 0;
     },
     'live',

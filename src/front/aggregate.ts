@@ -3,6 +3,7 @@ import type { Item, Tool } from '../catalog/list.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
 import { McpxError, RpcError } from '../errors.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
+import { dialectOf } from './dialect.ts';
 import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
 import { exposeLinks, exposePage } from './links.ts';
@@ -45,7 +46,8 @@ export function createAggregate({ router, settings, listed }: FrontDeps): Face {
         return exposeLinks(result, server, settings.naming.resources);
       } catch (error) {
         // Held back by mcpx and not by the server: the model is told, and can tell its user.
-        if (error instanceof McpxError && error.code === 'refused') return errorResult(error);
+        if (error instanceof McpxError && error.code === 'refused')
+          return errorResult(error, dialectOf(settings.front));
         throw error;
       }
     },

@@ -5,6 +5,7 @@ import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
 import { execAnnotations } from './annotations.ts';
 import { descriptionLimit } from './clients.ts';
+import { dialectOf } from './dialect.ts';
 import { createExec } from './exec.ts';
 import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
@@ -28,11 +29,23 @@ const metaFor = (searchHint: string) => ({
 });
 
 const STRING = { type: 'string' };
+const INTEGER = { type: 'integer' };
 
 const INSPECT_TOOL: Tool = {
   name: 'inspect',
   title: 'Look up tools',
-  inputSchema: { type: 'object', properties: { server_name: STRING, tool_name: STRING } },
+  inputSchema: {
+    type: 'object',
+    properties: {
+      server_name: STRING,
+      tool_name: STRING,
+      result: { type: 'string', description: 'id of a kept result' },
+      offset: INTEGER,
+      limit: INTEGER,
+      select: STRING,
+      query: STRING,
+    },
+  },
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   _meta: metaFor('find, list and describe the tools of every connected MCP server'),
 };
@@ -43,8 +56,17 @@ const EXEC_TOOL: Tool = {
   description: EXEC,
   inputSchema: {
     type: 'object',
-    properties: { server_name: STRING, tool_name: STRING, arguments: { type: 'object' } },
-    required: ['server_name', 'tool_name'],
+    properties: {
+      server_name: STRING,
+      tool_name: STRING,
+      arguments: { type: 'object' },
+      select: { type: 'string', description: 'JMESPath on the result' },
+      calls: {
+        type: 'array',
+        items: { type: 'object' },
+        description: 'several at once; {"$from":"0.items[0].id"} in arguments is a value from the result of call 0',
+      },
+    },
   },
   _meta: metaFor('run, call or execute a tool of any connected MCP server'),
 };
@@ -52,9 +74,10 @@ const EXEC_TOOL: Tool = {
 export function createCompact(deps: FrontDeps): Face {
   const { router, caller, settings, meter } = deps;
   let counted = false;
+  const dialect = dialectOf(settings.front);
   const handlers = new Map<string, (args: Params, way: Way) => Promise<ToolResult>>([
     ['inspect', createInspect(deps)],
-    ['exec', createExec(deps)],
+    ['exec', createExec(deps, { runs: 'everything' })],
   ]);
 
   const describe = (servers: ServerView[]) => {
@@ -87,7 +110,7 @@ export function createCompact(deps: FrontDeps): Face {
         if (name === 'inspect') meter.lookup(answer);
         return answer;
       } catch (error) {
-        return errorResult(error);
+        return errorResult(error, dialect);
       }
     },
   };

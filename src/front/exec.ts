@@ -1,60 +1,150 @@
-/** The `exec` tool: runs one tool and shapes its result; JSON becomes compact, everything else passes untouched. */
-import type { Settings } from '../config/config.ts';
+/** The `exec` tool: runs one tool, or several as a batch, and shapes what they answer for a model. */
 import { McpxError } from '../errors.ts';
-import { renderJson } from '../render/toon.ts';
+import { readCalls, runBatch, type Slot } from '../router/batch.ts';
+import { compileProjection, type Projection } from '../router/project.ts';
+import { isText, jsonOf, shapeResult } from '../router/results.ts';
 import type { ToolResult, Way } from '../router/router.ts';
 import { asksForInput } from '../upstream/rounds.ts';
-import { isRecord, type Params } from '../wire/message.ts';
+import type { Params } from '../wire/message.ts';
+import { dialectOf, written } from './dialect.ts';
+import { errorResult } from './explain.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeLinks } from './links.ts';
-import { ownerOf, readTarget } from './target.ts';
+import { findTool, type Located, readTarget } from './target.ts';
+import { shareProgress } from './together.ts';
 
-export function createExec({
-  router,
-  settings,
-  listed,
-  meter,
-}: FrontDeps): (args: Params, way: Way) => Promise<ToolResult> {
-  return async (args, way) => {
-    const { server: named, tool } = readTarget(args);
+export interface ExecOptions {
+  /** `read-only`: tools that do not say that they are get refused. */
+  runs: 'everything' | 'read-only';
+}
+
+/** Characters that the result of one call of a batch may have at least. */
+const MIN_SLOT = 2000;
+
+export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Params, way: Way) => Promise<ToolResult> {
+  const { router, settings, shelf, meter } = deps;
+  const dialect = dialectOf(settings.front);
+
+  async function find(args: Params): Promise<Located> {
+    const { server, tool } = readTarget(args);
     if (tool === undefined) {
-      throw new McpxError('arguments', 'say which tool to run in "tool_name"', { hint: 'inspect lists the tools' });
+      const [name] = Object.keys(dialect.target('', ''));
+      throw new McpxError('arguments', `say which tool to run in "${name === 'method' ? name : 'tool_name'}"`, {
+        hint: `${dialect.inspect} lists the tools`,
+      });
     }
-    if (named === undefined) await listed();
-    const server = named ?? ownerOf(tool, router);
-    const result = await router.call({ ...way, server, tool, arguments: args.arguments, questions: 'pass' });
-    if (asksForInput(result)) return result;
-    const shaped = shape(exposeLinks(result, server, settings.naming.resources), settings);
-    meter.result(result, shaped);
-    return shaped;
+    return findTool({ ...(server !== undefined && { server }), tool }, deps);
+  }
+
+  async function mustRead({ server, tool }: Located): Promise<void> {
+    const { annotations } = await router.tool(server, tool);
+    if (annotations?.readOnlyHint === true && annotations.destructiveHint !== true) return;
+    throw new McpxError('arguments', `"${server}.${tool}" does not say that it only reads, so it was not run`, {
+      hint: `run it with ${dialect.exec}`,
+    });
+  }
+
+  async function run(args: Params, way: Way, maxChars?: number): Promise<Slot<ToolResult> & Located> {
+    const select = await readSelect(args.select);
+    const target = await find(args);
+    if (runs === 'read-only') await mustRead(target);
+    const notes: string[] = [];
+    const answer = await router.call({
+      ...way,
+      ...target,
+      arguments: args.arguments,
+      noted: (said) => void notes.push(...said),
+      // In a batch no single call may answer with a question.
+      questions: maxChars === undefined ? 'pass' : 'ask',
+    });
+    if (asksForInput(answer)) return { ...target, shown: answer };
+    const result = exposeLinks(answer, target.server, settings.naming.resources);
+    const shaped = shapeResult(result, {
+      settings,
+      shelf,
+      title: `${target.server}.${target.tool}`,
+      readOn: (part) => written(dialect.inspect, part),
+      select,
+      ...(maxChars !== undefined && { maxChars }),
+    });
+    meter.result(answer, shaped);
+    const shown = withNotes(shaped, notes);
+    return { ...target, shown, ...(result.isError !== true && { value: { of: referable(result) } }) };
+  }
+
+  async function runAll(calls: Params[], way: Way): Promise<ToolResult> {
+    const share = Math.max(MIN_SLOT, Math.floor(settings.limits.resultChars / calls.length));
+    const progress = shareProgress(calls.length, way.progress);
+    const slots = await runBatch<ToolResult>(calls, {
+      async run(call, index) {
+        const slot = await run(call, { ...way, ...progress?.of(index) }, share);
+        progress?.done(index);
+        return slot;
+      },
+      failed(error, index) {
+        progress?.done(index);
+        return errorResult(error, dialect);
+      },
+    });
+    return together(calls, slots, settings.front.structured !== 'never');
+  }
+
+  return async (args, way) => {
+    if (args.calls === undefined) return (await run(args, way)).shown;
+    if (Object.keys(readTarget(args)).length > 0) {
+      throw new McpxError('arguments', 'name one tool, or several in "calls", and not both');
+    }
+    return runAll(readCalls(args.calls), way);
   };
 }
 
-/** `structuredContent` is the upstream's own; only text that is JSON is written shorter. */
-export function shape(result: ToolResult, settings: Pick<Settings, 'compression' | 'front'>): ToolResult {
-  const { structuredContent, ...rest } = result;
-  const content = Array.isArray(result.content) ? result.content.map((block) => shorten(block, settings)) : [];
-  if (content.length === 0 && structuredContent !== undefined) {
-    content.push({ type: 'text', text: renderJson(structuredContent, settings.compression) });
-  }
-  const keep = structuredContent !== undefined && settings.front.structured !== 'never';
-  return { ...rest, content, ...(keep && { structuredContent }) };
-}
-
-function shorten(block: unknown, { compression }: Pick<Settings, 'compression'>): unknown {
-  if (!isRecord(block) || block.type !== 'text' || typeof block.text !== 'string') return block;
-  const value = parseJson(block.text);
-  if (value === undefined) return block;
-  const text = renderJson(value, compression);
-  return text.length < block.text.length ? { ...block, text } : block;
-}
-
-/** The value of a text that is a JSON object or array, unless a number in it is too long to survive parsing. */
-function parseJson(text: string): unknown {
-  if (!/^\s*[[{]/.test(text) || /\d{16}/.test(text)) return undefined;
+/** Read before anything is run: what is wrong with it then costs nothing. */
+async function readSelect(expression: unknown): Promise<Projection | undefined> {
+  if (expression === undefined || expression === null || expression === '') return undefined;
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return await compileProjection(expression);
+  } catch (error) {
+    if (!(error instanceof McpxError)) throw error;
+    throw new McpxError(error.code, `${error.message}; the tool was not run`, { hint: error.hint, cause: error });
   }
+}
+
+function withNotes(result: ToolResult, notes: string[]): ToolResult {
+  if (notes.length === 0) return result;
+  const block = { type: 'text', text: notes.map((note) => `note: ${note}`).join('\n') };
+  return { ...result, content: [...(result.content ?? []), block] };
+}
+
+/** What a later call may refer to: the JSON of a result, else its text. */
+function referable(result: ToolResult): unknown {
+  const value = jsonOf(result);
+  if (value !== undefined) return value;
+  const texts = (Array.isArray(result.content) ? result.content : []).filter(isText);
+  return texts.map(({ text }) => text).join('\n');
+}
+
+/** One result of many: every block under the number of its call, `isError` when none of them worked. */
+function together(calls: Params[], slots: ToolResult[], structured: boolean): ToolResult {
+  const content = slots.flatMap(({ content = [], isError }, index) => {
+    const head = `[${index}] ${nameOf(calls[index] ?? {})}${isError === true ? ' failed' : ''}`;
+    const [first, ...rest] = content;
+    return isText(first)
+      ? [{ ...first, text: `${head}\n${first.text}` }, ...rest]
+      : [{ type: 'text', text: head }, ...content];
+  });
+  const results = slots.map(({ structuredContent, isError }) => ({
+    ...(structuredContent !== undefined && { structuredContent }),
+    ...(isError === true && { isError }),
+  }));
+  const telling = structured && slots.some(({ structuredContent }) => structuredContent !== undefined);
+  return {
+    content,
+    ...(slots.every(({ isError }) => isError === true) && { isError: true }),
+    ...(telling && { structuredContent: { results } }),
+  };
+}
+
+function nameOf({ server_name, tool_name, method }: Params): string {
+  const names = [server_name, tool_name ?? method].filter((name) => typeof name === 'string' && name !== '');
+  return names.join('.');
 }

@@ -5,34 +5,43 @@ import { renderTool } from '../render/typescript.ts';
 import { exampleArguments } from '../router/arguments.ts';
 import type { ArgumentFault } from '../router/missing.ts';
 import type { ToolResult } from '../router/router.ts';
+import type { Params } from '../wire/message.ts';
+import { type Dialect, written } from './dialect.ts';
 
 /** Every failure is a result, so that the model can correct itself. */
-export function errorResult(error: unknown): ToolResult {
-  return { content: [{ type: 'text', text: explain(error) }], isError: true };
+export function errorResult(error: unknown, dialect: Dialect): ToolResult {
+  return { content: [{ type: 'text', text: explain(error, dialect) }], isError: true };
 }
 
-function explain(error: unknown): string {
+function explain(error: unknown, dialect: Dialect): string {
   if (error instanceof RpcError) return `error ${error.code}: ${error.message}`;
   if (!(error instanceof McpxError)) return `error: ${messageOf(error)}`;
-  if (error.code === 'arguments' && isFault(error.data)) return explainFault(error.message, error.data);
+  if (error.code === 'arguments' && isFault(error.data)) return explainFault(error.message, error.data, dialect);
   const hint = error.hint === undefined ? '' : `\nhint: ${error.hint}`;
   return `error: ${error.message}${hint}`;
 }
 
-function explainFault(message: string, { server, tool }: ArgumentFault): string {
+function explainFault(message: string, { server, tool, worked }: ArgumentFault, dialect: Dialect): string {
   return [
     `error: ${message}`,
     '',
     renderTool(tool, { form: 'full' }),
     '',
-    `example: ${exampleCall(server, tool)}`,
+    `example: ${exampleCall({ server, tool, worked }, dialect)}`,
   ].join('\n');
 }
 
-/** An `exec` call of this tool that passes its check. */
-export function exampleCall(server: string, tool: Tool): string {
-  const call = { server_name: server, tool_name: tool.name, arguments: exampleArguments(tool.inputSchema) };
-  return `exec ${JSON.stringify(call)}`;
+export interface Example {
+  server: string;
+  tool: Tool;
+  /** Arguments that are known to work; otherwise some are made from the schema. */
+  worked?: Params | undefined;
+}
+
+/** A call of this tool that passes its check. */
+export function exampleCall({ server, tool, worked }: Example, dialect: Dialect): string {
+  const args = worked ?? exampleArguments(tool.inputSchema);
+  return written(dialect.exec, { ...dialect.target(server, tool.name), arguments: args });
 }
 
 function isFault(data: unknown): data is ArgumentFault {

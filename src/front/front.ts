@@ -6,6 +6,7 @@ import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
 import { withServer } from '../router/reverse.ts';
 import type { Router, ToolResult, Way } from '../router/router.ts';
+import type { Shelf } from '../router/shelf.ts';
 import type { Wishes } from '../router/wishes.ts';
 import type { Caller } from '../upstream/pool.ts';
 import type { Inputs } from '../upstream/rounds.ts';
@@ -22,14 +23,17 @@ import { createAggregate } from './aggregate.ts';
 import { createChanges } from './changes.ts';
 import { createCompact } from './compact.ts';
 import type { Meter } from './meter.ts';
-import { createNatives } from './natives.ts';
+import { createNatives, type OwnResources } from './natives.ts';
 import { createRootsQuestion } from './roots.ts';
+import { readStored, storedResources } from './stored.ts';
 import { introduce } from './welcome.ts';
 
 /** What a listener knows of the client it serves. */
 export interface Downstream {
   /** Unique per session. */
   key: string;
+  /** Absent: as long as the session. Of a `request` that stands alone nothing is known afterwards but its token. */
+  lasts?: 'request';
   /** A notification that belongs to no request; dropped where the client has no stream for it. */
   notify(method: string, params?: Params): void;
 }
@@ -59,6 +63,8 @@ export interface FrontDeps {
   wishes: Wishes;
   /** Told what a client reads, and what it would have read without mcpx. */
   meter: Meter;
+  /** Where results of this client that are too large to be sent are kept. */
+  shelf: Shelf;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
 }
@@ -93,9 +99,10 @@ type Method = (params: Params, way: Way) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
   const { caller, wishes, settings } = deps;
-  const face = FACES[kind](deps);
-  const learnRoots = createRootsQuestion(deps.router);
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
+  const shelf = announcing(deps.shelf, () => changes.add(['resources']));
+  const face = FACES[kind]({ ...deps, shelf });
+  const learnRoots = createRootsQuestion(deps.router);
 
   async function callTool(params: Params, way: Way): Promise<ToolResult> {
     if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
@@ -104,7 +111,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   }
 
   const methods = new Map<string, Method>([
-    ...createNatives(deps),
+    ...createNatives(deps, kind === 'compact' ? keptBy(shelf) : undefined),
     ['initialize', (params) => introduce(params, { kind, face, deps })],
     ['ping', () => ({})],
     [
@@ -161,9 +168,26 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     },
     close() {
       changes.close();
+      shelf.clear();
       wishes.leave(caller.key);
     },
   };
+}
+
+/** What is kept is listed as a resource, so that a change of it is a change of the list. */
+function announcing(shelf: Shelf, changed: () => void): Shelf {
+  return {
+    ...shelf,
+    put(kept) {
+      const stored = shelf.put(kept);
+      if (stored !== undefined) changed();
+      return stored;
+    },
+  };
+}
+
+function keptBy(shelf: Shelf): OwnResources {
+  return { list: () => storedResources({ shelf }), read: (uri) => readStored(uri, { shelf }) };
 }
 
 /** The progress token belongs to this hop; the rest of `_meta` is for the upstream. */

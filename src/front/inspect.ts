@@ -6,22 +6,25 @@ import { cut, oneLine } from '../render/text.ts';
 import { hasNestedArguments, renderTool } from '../render/typescript.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
-import { exampleCall } from './explain.ts';
+import { dialectOf } from './dialect.ts';
+import { type Example, exampleCall } from './explain.ts';
 import type { FrontDeps } from './front.ts';
-import { ownerOf, readTarget } from './target.ts';
+import { inspectStored } from './stored.ts';
+import { findTool, readTarget } from './target.ts';
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed'>;
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf'>;
 
 export function createInspect(deps: Deps): (args: Params) => Promise<ToolResult> {
   return async (args) => {
+    if (args.result !== undefined) return inspectStored(args, deps);
     const { server, tool } = readTarget(args);
     if (server === undefined && tool === undefined) return inspectAll(deps);
     if (tool === undefined) return inspectServer(server as string, deps);
-    if (server !== undefined) return inspectTool(server, tool, deps);
+    if (server !== undefined) return inspectTool({ server, tool }, deps);
     await deps.listed();
     // `method: "github"` names a server as often as a tool.
     const known = deps.router.servers().some(({ name }) => name === tool);
-    return known ? inspectServer(tool, deps) : inspectTool(ownerOf(tool, deps.router), tool, deps);
+    return known ? inspectServer(tool, deps) : inspectTool({ tool }, deps);
   };
 }
 
@@ -37,10 +40,14 @@ async function inspectServer(name: string, { router, settings }: Deps): Promise<
   return textResult(describeServer(server, settings), structured);
 }
 
-async function inspectTool(server: string, name: string, { router, settings }: Deps): Promise<ToolResult> {
+async function inspectTool(target: { server?: string; tool: string }, deps: Deps): Promise<ToolResult> {
+  const { router, settings } = deps;
+  const { server, tool: name } = await findTool(target, deps);
   const tool = await router.tool(server, name);
   const structured = settings.front.structured !== 'never' && definition(tool);
-  return textResult(describeTool(server, tool, settings), structured);
+  const about = { server, tool, worked: router.experience.lastArguments(server, name) };
+  const hasFailed = router.experience.hasFailed(server, name);
+  return textResult(describeTool({ ...about, hasFailed }, settings), structured);
 }
 
 /** A server in the short form: one signature and one sentence per tool. Throws what kept it from being listed. */
@@ -54,11 +61,20 @@ export function describeServer(server: ServerView, { compression }: Pick<Setting
   return [serverLine(server, compression.maxInstructions), ...tools].join('\n');
 }
 
-/** One tool in full. */
-export function describeTool(server: string, tool: Tool, { compression }: Pick<Settings, 'compression'>): string {
+interface Described extends Example {
+  /** Whether the client's calls of it have failed before; then an example is worth its tokens. */
+  hasFailed: boolean;
+}
+
+/** One tool in full, with an example where the signature may not be enough. */
+export function describeTool(
+  { server, tool, worked, hasFailed }: Described,
+  { compression, front }: Pick<Settings, 'compression' | 'front'>,
+): string {
   if (compression.schema === 'json') return JSON.stringify(definition(tool));
-  const example = hasNestedArguments(tool.inputSchema) ? `\nexample: ${exampleCall(server, tool)}` : '';
-  return renderTool(tool, { form: 'full' }) + example;
+  const text = renderTool(tool, { form: 'full' });
+  if (!hasFailed && !hasNestedArguments(tool.inputSchema)) return text;
+  return `${text}\nexample: ${exampleCall({ server, tool, worked }, dialectOf(front))}`;
 }
 
 function serverLine({ name, tools, entry }: ServerView, maxInstructions: number): string {

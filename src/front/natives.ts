@@ -15,10 +15,24 @@ interface Prompt extends Named {
 
 export type Native = (params: Params, way: Way) => Promise<unknown>;
 
+/** Resources of mcpx itself. */
+export interface OwnResources {
+  list(): Item[];
+  /** Undefined for what is not its own. */
+  read(uri: unknown): Params | undefined;
+}
+
+const NOTHING_OWN: OwnResources = { list: () => [], read: () => undefined };
+
 /** The code that clients of the session era expect for a resource that is not there. */
 const RESOURCE_NOT_FOUND = -32002;
 
-export function createNatives({ router, settings, listed, wishes }: FrontDeps): Map<string, Native> {
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'wishes'>;
+
+export function createNatives(
+  { router, settings, listed, wishes }: Deps,
+  own: OwnResources = NOTHING_OWN,
+): Map<string, Native> {
   const style = settings.naming.resources;
   let known: { revision: string; prompts: NameTable<Prompt> } | undefined;
 
@@ -129,9 +143,9 @@ export function createNatives({ router, settings, listed, wishes }: FrontDeps): 
         });
       },
     ],
-    ['resources/list', list('resources', () => exposedResources(deps(), style))],
+    ['resources/list', list('resources', () => [...exposedResources(deps(), style), ...own.list()])],
     ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(deps(), style))],
-    ['resources/read', resourceRequest('resources/read')],
+    ['resources/read', async (params, way) => own.read(params.uri) ?? resourceRequest('resources/read')(params, way)],
     [
       'resources/subscribe',
       async (params, way) => {

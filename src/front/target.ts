@@ -10,6 +10,14 @@ export interface Target {
   tool?: string;
 }
 
+/** A tool of a server, as the server calls it. */
+export interface Located {
+  server: string;
+  tool: string;
+}
+
+type Known = Pick<Router, 'servers'>;
+
 /** `server_name` and `tool_name`, or `method: "server.tool"`, split at the first dot. */
 export function readTarget(args: Params): Target {
   const server = text(args, 'server_name');
@@ -21,17 +29,68 @@ export function readTarget(args: Params): Target {
   return dot < 0 ? { tool: method } : { server: method.slice(0, dot), tool: method.slice(dot + 1) };
 }
 
-/** A tool named without its server is found when exactly one server has it; two meanings are never guessed between. */
-export function ownerOf(tool: string, router: Pick<Router, 'owners' | 'servers'>): string {
-  const owners = router.owners(tool);
-  if (owners.length === 1 && owners[0] !== undefined) return owners[0];
-  if (owners.length === 0) {
-    const names = router.servers().flatMap(({ tools }) => tools.map(({ name }) => name));
+/** The tool that is meant; what has to be listed for that is. Throws not_found with the nearest names, and where two may be meant. */
+export async function findTool(
+  target: { server?: string; tool: string },
+  { router, listed }: { router: Pick<Router, 'servers' | 'server'>; listed(): Promise<void> },
+): Promise<Located> {
+  const named = router.servers().find(({ name }) => name === target.server);
+  if (named === undefined) await listed();
+  else if (!named.tools.some(({ name }) => name === target.tool)) await router.server(named.name);
+  return locate(target, router);
+}
+
+/** What stands between server and tool where both are written as one name, by clients and by other programs. */
+const SEPARATORS = ['.', '__', '::', ':', '/', '-', '_'];
+
+/**
+ * The tool that is meant, where only one can be: by its own name, or with its server before it. A server that is named and does not have
+ * the tool is left to the router, which knows the nearest names.
+ */
+export function locate({ server, tool }: { server?: string; tool: string }, router: Known): Located {
+  const views = router.servers();
+  if (server === undefined) return onlyOne(tool, readings(tool, router), router);
+  const named = views.find(({ name }) => name === server);
+  if (named === undefined) {
+    const [found, ...others] = readings(`${server}.${tool}`, router);
+    return found !== undefined && others.length === 0 ? found : { server, tool };
+  }
+  if (named.tools.some(({ name }) => name === tool)) return { server, tool };
+  const [found, ...others] = readings(tool, router).filter((one) => one.server === server);
+  return found !== undefined && others.length === 0 ? found : { server, tool };
+}
+
+/** Every tool that may be called by this name. */
+function readings(name: string, router: Known): Located[] {
+  return router.servers().flatMap(({ name: server, tools }) => {
+    const rests = SEPARATORS.map((separator) => server + separator)
+      .filter((prefix) => name.startsWith(prefix))
+      .map((prefix) => name.slice(prefix.length));
+    return tools
+      .filter((tool) => tool.name === name || rests.includes(tool.name))
+      .map((tool) => ({ server, tool: tool.name }));
+  });
+}
+
+/** Two meanings are never guessed between. */
+function onlyOne(tool: string, found: Located[], router: Known): Located {
+  const [first, ...others] = found;
+  if (first !== undefined && others.length === 0) return first;
+  const servers = router.servers();
+  if (first === undefined) {
+    const names = servers.flatMap(({ tools }) => tools.map(({ name }) => name));
     throw new McpxError('not_found', `no server has a tool "${tool}"${didYouMean(nearest(tool, names))}`, {
-      hint: `the servers are: ${some(router.servers().map(({ name }) => name))}`,
+      hint: `the servers are: ${some(servers.map(({ name }) => name))}`,
     });
   }
-  throw new McpxError('not_found', `several servers have a tool "${tool}": ${owners.join(', ')}`, {
+  if (new Set(found.map((one) => one.tool)).size > 1) {
+    const meant = found.map((one) => `"${one.tool}" of "${one.server}"`).join(', ');
+    throw new McpxError('not_found', `"${tool}" may mean several tools: ${meant}`, {
+      hint: 'say which one in "server_name" and "tool_name"',
+    });
+  }
+  const owners = found.map(({ server }) => server).join(', ');
+  throw new McpxError('not_found', `several servers have a tool "${first.tool}": ${owners}`, {
     hint: 'say which one in "server_name"',
   });
 }

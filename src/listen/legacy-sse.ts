@@ -114,7 +114,7 @@ export function serveSse(visit: McpVisit, deps: McpDeps): void {
     response,
     invalid: (reason) => log.debug(`a client sent something that is of no use: ${reason}`),
   });
-  session.begin(openFront(visit, deps, (method, params) => session.notify(method, params)));
+  session.begin(openFront(visit, deps, { notify: (method, params) => session.notify(method, params) }));
   sessions.add(session);
   response.once('close', () => sessions.end(session, 'the client left'));
 }

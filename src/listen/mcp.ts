@@ -106,7 +106,7 @@ async function initialize(request: RpcRequest, accepts: Accepts, visit: McpVisit
     invalid: (reason) => log.debug(`a client sent something that is of no use: ${reason}`),
     close: () => opened.close(),
   });
-  const opened = openFront(visit, deps, (method, params) => session.notify(method, params));
+  const opened = openFront(visit, deps, { notify: (method, params) => session.notify(method, params) });
   sessions.add(session);
   const reply = (outcome: { result: unknown } | { error: ReturnType<typeof toRpcError> }) => {
     const headers: Record<string, string> = 'result' in outcome ? { 'Mcp-Session-Id': session.id } : {};
@@ -142,7 +142,7 @@ async function answerAlone(posted: Posted, accepts: Accepts, visit: McpVisit, de
   const requests = messages.filter(isRequest);
   const owed = requests.length + refused.length;
   if (owed === 0) return sendEmpty(response, 202);
-  const { front, close } = openFront(visit, deps, () => undefined);
+  const { front, close } = openFront(visit, deps, { notify: () => undefined, lasts: 'request' });
   const answer = new Answer({ response, accepts, owed, batch, stream: () => new EventStream() });
   const push = (message: unknown) => void answer.push(JSON.stringify(message), { kept: false });
   const calls = requests.map((request) => ({ request, call: new IncomingCall(request, push, ALONE) }));

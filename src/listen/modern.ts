@@ -1,4 +1,5 @@
 /** MCP of 2026-07-28 over HTTP: every request stands alone, questions come as results, changes on a stream of their own. */
+import type { Downstream } from '../front/front.ts';
 import { IncomingCall } from '../wire/incoming.ts';
 import type { RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
@@ -31,7 +32,7 @@ export async function serveModern(
     principal,
     profile,
     requestId: requestIdOf(response),
-    open: (notify: Parameters<typeof openFront>[2]) => openFront(visit, deps, notify),
+    open: (notify: Downstream['notify']) => openFront(visit, deps, { notify, lasts: 'request' }),
   };
   const turn = takeTurn(request, envelope, place, deps);
   if ('code' in turn) return sendRpcError(response, 400, { ...turn, id });

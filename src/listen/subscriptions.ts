@@ -1,4 +1,5 @@
 /** `subscriptions/listen` of the modern era: a stream of the changes that a client asked to hear of. */
+import type { Downstream } from '../front/front.ts';
 import type { Principal } from '../policy/auth.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import { complete, type Envelope, introduce, META } from './envelope.ts';
@@ -58,10 +59,11 @@ export async function serveListen(
   const stamp = { [`${META}subscriptionId`]: id };
   let heard: ReadonlySet<string> = new Set();
   let serverInfo: unknown;
-  const opened = openFront(visit, deps, (method, params) => {
+  const notify: Downstream['notify'] = (method, params) => {
     if (heard.has(method))
       subscription.send({ method, params: { ...params, _meta: metaWith(params, stamp) } }, { kept: false });
-  });
+  };
+  const opened = openFront(visit, deps, { notify, lasts: 'request' });
   const subscription = new Subscription({
     id: sessions.newId(),
     profile,

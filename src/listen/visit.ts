@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../config/config.ts';
+import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
 import type { Rate } from '../policy/limits.ts';
-import { type Id, INVALID_REQUEST, isRequest, type Params } from '../wire/message.ts';
+import { type Id, INVALID_REQUEST, isRequest } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
 import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
@@ -87,11 +88,11 @@ export function isTimely(
 export function openFront(
   { profile, front, principal }: McpVisit,
   { gateway }: McpDeps,
-  notify: (method: string, params?: Params) => void,
+  { notify, lasts }: Omit<Downstream, 'key'>,
 ): Session {
   return gateway.open({
     profile,
-    downstream: { key: randomUUID(), notify },
+    downstream: { key: randomUUID(), notify, ...(lasts && { lasts }) },
     ...(front && { front }),
     ...(principal && { principal }),
   });

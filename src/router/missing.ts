@@ -3,6 +3,7 @@ import type { ServerEntry } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/list.ts';
 import { McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
+import type { Params } from '../wire/message.ts';
 import type { Problem } from './arguments.ts';
 
 /** The facts behind a failed check, for whoever words the answer. */
@@ -10,6 +11,8 @@ export interface ArgumentFault {
   server: string;
   tool: Tool;
   problems: Problem[];
+  /** Arguments of this client that worked. */
+  worked?: Params | undefined;
 }
 
 const NO_SERVERS = 'no server is configured yet: add one to the file that `mcpx config path` names';

@@ -12,6 +12,7 @@ import { isRecord, type Params } from '../wire/message.ts';
 import { ADMIT_ALL, type Admission } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import type { Confirm } from './confirm.ts';
+import { createExperience, type Experience } from './experience.ts';
 import { describe, reasonOf, unknownThing } from './failures.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
@@ -53,6 +54,8 @@ export interface ToolCall extends Way, Questioned {
   arguments?: unknown;
   /** `verbatim` leaves the arguments alone, for a front that must be indistinguishable from the upstream (default `checked`). */
   mode?: 'checked' | 'verbatim';
+  /** Told what was odd about arguments that passed. */
+  noted?: (notes: string[]) => void;
 }
 
 /** Anything but a tool call that one server answers. */
@@ -75,9 +78,9 @@ export interface Router {
   server(name: string): Promise<ServerView>;
   /** One tool; throws not_found with the nearest names. */
   tool(server: string, tool: string): Promise<Tool>;
-  /** Servers that have a tool of this name. */
-  owners(tool: string): string[];
   call(call: ToolCall): Promise<ToolResult>;
+  /** What became of this client's calls. */
+  readonly experience: Pick<Experience, 'hasFailed' | 'lastArguments'>;
   /** Throws not_found for what is denied, exactly as for what is missing. */
   forward(request: Forward): Promise<unknown>;
   /** A name was asked for that is not there; recorded where `pick` finds what it means among what is denied. */
@@ -102,6 +105,7 @@ export function createRouter(deps: RouterDeps): Router {
   const views = createViews({ catalog, access, offered });
 
   const servers = (): ServerView[] => views.entries().map(views.of);
+  const experience = createExperience();
 
   async function known(name: string): Promise<ServerEntry> {
     const entry = views.entry(name);
@@ -131,7 +135,14 @@ export function createRouter(deps: RouterDeps): Router {
   }
 
   const check = async (call: ToolCall, tool: Tool) =>
-    call.mode === 'verbatim' ? { ok: true as const, args: call.arguments } : checker.check(tool, call.arguments);
+    call.mode === 'verbatim'
+      ? { ok: true as const, args: call.arguments, notes: [] }
+      : checker.check(tool, call.arguments);
+
+  /** Arguments that worked once, if they still would. */
+  async function stillFitting(tool: Tool, args: Params | undefined): Promise<Params | undefined> {
+    return args !== undefined && (await checker.check(tool, args)).ok ? args : undefined;
+  }
 
   /** What is denied looks missing; only the record knows the difference. */
   const denied = (call: CallStart) => calls.begin(call)('denied');
@@ -176,8 +187,11 @@ export function createRouter(deps: RouterDeps): Router {
     const checked = await check(request, tool);
     if (!checked.ok) {
       record('refused', { reason: 'arguments' });
-      throw badArguments({ server, tool, problems: checked.problems });
+      const worked = await stillFitting(tool, experience.lastArguments(server, tool.name));
+      experience.failed(server, tool.name);
+      throw badArguments({ server, tool, problems: checked.problems, worked });
     }
+    if (checked.notes.length > 0) request.noted?.(checked.notes);
     const { args } = checked;
     const asked = admission.confirm(request, tool, args);
     return admitted(record, asked, () => run(request, listed, args, record));
@@ -198,6 +212,8 @@ export function createRouter(deps: RouterDeps): Router {
         await send(connection, 'tools/call', params, { ...request, repeatable: mayRepeat(tool) }),
       );
       record(result.isError === true ? 'tool_error' : 'ok', { result });
+      if (result.isError === true) experience.failed(server, tool.name);
+      else experience.worked(server, tool.name, args);
       return result;
     } catch (error) {
       record('failed', { reason: reasonOf(error) });
@@ -232,11 +248,8 @@ export function createRouter(deps: RouterDeps): Router {
     revision: () => `${catalog.revision} ${offered() ?? ''}`,
     server: async (name) => views.of(await known(name)),
     tool: async (server, tool) => (await find(server, tool)).tool,
-    owners: (tool) =>
-      servers()
-        .filter(({ tools }) => tools.some(({ name }) => name === tool))
-        .map(({ name }) => name),
     call,
+    experience,
     forward,
     missed(kind, pick, { requestId }) {
       const found = pick(views.denied(kind));

@@ -176,7 +176,7 @@ describe('what is not there', () => {
     expect(denied.message.replace('drop_all', 'X')).toBe(missing.message.replace('drop_alx', 'X'));
     expect(denied.data).toEqual(missing.data);
     expect((await router.server('files')).tools.map(({ name }) => name)).toEqual(['read']);
-    expect(router.owners('drop_all')).toEqual([]);
+    expect(router.servers().flatMap(({ tools }) => tools.map(({ name }) => name))).toEqual(['read']);
     expect(sent).toEqual([]);
   });
 
@@ -189,14 +189,4 @@ describe('what is not there', () => {
   test('no server at all is said as such', async () => {
     expect((await failure(createWorld({}).router.server('x'))).hint).toContain('no server is configured yet');
   });
-});
-
-test('a tool without a server finds its owners', async () => {
-  const { router, catalog } = createWorld({
-    a: { tools: [{ name: 'x' }, { name: 'y' }] },
-    b: { tools: [{ name: 'y' }] },
-  });
-  await catalog.settle(1000);
-  expect(router.owners('x')).toEqual(['a']);
-  expect(router.owners('y')).toEqual(['a', 'b']);
 });

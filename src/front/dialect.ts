@@ -1,0 +1,36 @@
+/** How the tools of the compact front are called, and how a call of one is written down for a model. */
+import type { Settings } from '../config/config.ts';
+import type { Params } from '../wire/message.ts';
+
+export interface Dialect {
+  inspect: string;
+  exec: string;
+  /** The tool that only runs what is read-only. */
+  read: string;
+  /** The arguments that name a tool. */
+  target(server: string, tool: string): Params;
+}
+
+const DIALECTS = {
+  inspect: {
+    inspect: 'inspect',
+    exec: 'exec',
+    read: 'exec_read',
+    target: (server, tool) => ({ server_name: server, tool_name: tool }),
+  },
+  describe: {
+    inspect: 'describe',
+    exec: 'call',
+    read: 'call_read',
+    target: (server, tool) => ({ method: `${server}.${tool}` }),
+  },
+} as const satisfies Record<Settings['front']['dialect'], Dialect>;
+
+export function dialectOf({ dialect }: Pick<Settings['front'], 'dialect'>): Dialect {
+  return DIALECTS[dialect];
+}
+
+/** Such as `inspect {"result":"r1","offset":2000}`. */
+export function written(tool: string, args: Params): string {
+  return `${tool} ${JSON.stringify(args)}`;
+}

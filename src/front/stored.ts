@@ -1,0 +1,104 @@
+/** `inspect {result}`: a page of a result that was too large, a part of it, or the places where a text occurs in it. */
+import { McpxError } from '../errors.ts';
+import { findInText, pageText } from '../render/page.ts';
+import { compileProjection } from '../router/project.ts';
+import { presentValue, readJson } from '../router/results.ts';
+import type { ToolResult } from '../router/router.ts';
+import { RESULT_LIFE, type Stored } from '../router/shelf.ts';
+import type { Params } from '../wire/message.ts';
+import { dialectOf, written } from './dialect.ts';
+import type { FrontDeps } from './front.ts';
+
+/** Characters of a page where no limit is given, and of the pieces in which a text was found. */
+const PAGE = 10_000;
+const MAX_FOUND = 40;
+const MAX_QUERY = 200;
+
+type Deps = Pick<FrontDeps, 'settings' | 'shelf'>;
+
+export async function inspectStored(args: Params, deps: Deps): Promise<ToolResult> {
+  const stored = typeof args.result === 'string' ? deps.shelf.get(args.result) : undefined;
+  if (stored === undefined) {
+    throw new McpxError('not_found', `no result is kept as ${JSON.stringify(args.result)}`, {
+      hint: `results are kept for ${RESULT_LIFE / 60_000} minutes, for the client that made the call: run the tool again`,
+    });
+  }
+  if (args.select !== undefined) return selectFrom(stored, args.select, deps);
+  if (args.query !== undefined) return find(stored, args.query, deps);
+  return page(stored, args, deps);
+}
+
+async function selectFrom(stored: Stored, expression: unknown, { settings, shelf }: Deps): Promise<ToolResult> {
+  const select = await compileProjection(expression);
+  const value = stored.isJson ? readJson(stored.json ?? stored.text) : undefined;
+  if (value === undefined) {
+    throw new McpxError('arguments', `"${stored.id}" is text, which has no parts to select`, {
+      hint: 'read it with "offset" and "limit", or find a text with "query"',
+    });
+  }
+  const { inspect } = dialectOf(settings.front);
+  const readOn = (call: Params) => written(inspect, call);
+  return { content: presentValue(select(value), { settings, shelf, title: stored.title, readOn }) };
+}
+
+function find(stored: Stored, query: unknown, { settings }: Deps): ToolResult {
+  if (typeof query !== 'string' || query === '' || query.length > MAX_QUERY) {
+    throw new McpxError('arguments', `"query" must be a text of 1 to ${MAX_QUERY} characters`);
+  }
+  const { found, total } = findInText(stored.text, query, MAX_FOUND);
+  if (total === 0) return textResult(`[${JSON.stringify(query)} does not occur in "${stored.id}"]`);
+  const lines = found.map(({ offset, text }) => `${offset}: ${text}`);
+  const read = written(dialectOf(settings.front).inspect, { result: stored.id, offset: found[0]?.offset ?? 0 });
+  return textResult(lines.join('\n'), `[found ${total} times; numbers are offsets, to read on from one: ${read}]`);
+}
+
+function page(stored: Stored, args: Params, { settings }: Deps): ToolResult {
+  const max = settings.limits.resultChars;
+  const offset = integer(args, 'offset', 0, 0);
+  const limit = Math.min(integer(args, 'limit', PAGE, 1), max);
+  const { text, next } = pageText(stored.text, offset, limit);
+  const end = Math.min(offset + limit, stored.text.length);
+  if (offset >= stored.text.length) {
+    return textResult(`[there is nothing after character ${stored.text.length}, the end of "${stored.id}"]`);
+  }
+  const again = args.limit === undefined ? {} : { limit };
+  const more = written(dialectOf(settings.front).inspect, { result: stored.id, offset: next, ...again });
+  const rest = next === undefined ? 'this is the end' : `read on: ${more}`;
+  return textResult(text, `[characters ${offset} to ${end} of ${stored.text.length}; ${rest}]`);
+}
+
+/** Also as text, which some clients make of numbers. */
+function integer(args: Params, key: string, fallback: number, least: number): number {
+  const given = args[key];
+  if (given === undefined || given === null || given === '') return fallback;
+  const value = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
+  throw new McpxError('arguments', `"${key}" must be a whole number of at least ${least}`);
+}
+
+/** The text exactly, and what there is to say of it in a block of its own. */
+function textResult(...texts: string[]): ToolResult {
+  return { content: texts.map((text) => ({ type: 'text', text })) };
+}
+
+const SCHEME = 'mcpx://result/';
+
+/** What is kept, as resources that a client may read whole. */
+export function storedResources({ shelf }: Pick<FrontDeps, 'shelf'>): Params[] {
+  return shelf.list().map(({ id, title, text, json, isJson }) => ({
+    uri: SCHEME + id,
+    name: id,
+    title: `result of ${title}`,
+    mimeType: isJson ? 'application/json' : 'text/plain',
+    size: Buffer.byteLength(json ?? text),
+  }));
+}
+
+/** The contents of such a resource; undefined for any other URI. */
+export function readStored(uri: unknown, { shelf }: Pick<FrontDeps, 'shelf'>): Params | undefined {
+  if (typeof uri !== 'string' || !uri.startsWith(SCHEME)) return undefined;
+  const stored = shelf.get(uri.slice(SCHEME.length));
+  if (stored === undefined) return undefined;
+  const { json, text, isJson } = stored;
+  return { contents: [{ uri, mimeType: isJson ? 'application/json' : 'text/plain', text: json ?? text }] };
+}

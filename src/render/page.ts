@@ -1,0 +1,76 @@
+/** Parts of a long text: pages by offset, and the places where a text occurs. Characters are UTF-16 units; no pair is ever split. */
+
+export interface Page {
+  text: string;
+  /** Where the next page begins; absent at the end. */
+  next?: number;
+}
+
+/** Pages of any sizes that begin where the one before was to end give the whole text, exactly. */
+export function pageText(text: string, offset: number, limit: number): Page {
+  const end = offset + limit;
+  return { text: text.slice(boundary(text, offset), boundary(text, end)), ...(end < text.length && { next: end }) };
+}
+
+/** The place itself, or the one before it where it lies inside a surrogate pair. */
+function boundary(text: string, at: number): number {
+  if (at <= 0 || at >= text.length) return Math.max(0, Math.min(at, text.length));
+  return isHigh(text.charCodeAt(at - 1)) && isLow(text.charCodeAt(at)) ? at - 1 : at;
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000;
+}
+
+export interface Found {
+  /** Where the piece begins. */
+  offset: number;
+  text: string;
+}
+
+export interface Finds {
+  found: Found[];
+  /** Occurrences in all, counted up to a bound. */
+  total: number;
+}
+
+/** Characters around an occurrence in a line that is longer than this. */
+const MAX_LINE = 300;
+const AROUND = 120;
+/** Occurrences that are counted. */
+const MAX_COUNTED = 10_000;
+
+/** The lines in which `query` occurs, whatever its case; of very long lines what is around it. The query is text, not a pattern. */
+export function findInText(text: string, query: string, max: number): Finds {
+  const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
+  const found: Found[] = [];
+  let total = 0;
+  let shownTo = -1;
+  for (const match of text.matchAll(pattern)) {
+    total += 1;
+    if (total >= MAX_COUNTED) break;
+    if (match.index < shownTo || found.length >= max) continue;
+    const piece = around(text, match.index, match.index + match[0].length);
+    found.push(piece);
+    shownTo = piece.offset + piece.text.length;
+  }
+  return { found, total };
+}
+
+function around(text: string, from: number, to: number): Found {
+  const near = text.slice(Math.max(0, from - MAX_LINE), from);
+  const after = text.slice(to, to + MAX_LINE);
+  const begin = near.lastIndexOf('\n');
+  const end = after.indexOf('\n');
+  const line = {
+    from: begin < 0 ? from - near.length : from - near.length + begin + 1,
+    to: end < 0 ? to + after.length : to + end,
+  };
+  if (line.to - line.from <= MAX_LINE) return { offset: line.from, text: text.slice(line.from, line.to) };
+  const start = boundary(text, Math.max(line.from, from - AROUND));
+  return { offset: start, text: text.slice(start, boundary(text, Math.min(line.to, to + AROUND))) };
+}

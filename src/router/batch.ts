@@ -1,0 +1,151 @@
+/** Several calls as one: parallel where they do not refer to each other, each with its own result or error. */
+import { McpxError } from '../errors.ts';
+import { isRecord, type Params } from '../wire/message.ts';
+
+export const MAX_CALLS = 20;
+/** How deep in the arguments of a call references are looked for. */
+const MAX_DEPTH = 32;
+
+/** What a call gave: what is shown of it, and what later calls may refer to. */
+export interface Slot<T> {
+  shown: T;
+  /** A failed call has no value, and calls that refer to it are not made. */
+  value?: { of: unknown };
+}
+
+export interface BatchOptions<T> {
+  run(call: Params, index: number): Promise<Slot<T>>;
+  /** Words a failure of one call; the others go on. */
+  failed(error: unknown, index: number): T;
+}
+
+/** The calls of a batch: objects, at most twenty, also where a client sends a list as its JSON text. */
+export function readCalls(given: unknown): Params[] {
+  const calls = typeof given === 'string' ? parsed(given) : given;
+  if (!Array.isArray(calls) || !calls.every(isRecord)) {
+    throw new McpxError('arguments', '"calls" must be a list of calls', {
+      hint: 'each one is an object, written as if it were alone',
+    });
+  }
+  if (calls.length === 0 || calls.length > MAX_CALLS) {
+    throw new McpxError('arguments', `"calls" has ${calls.length} calls: there must be 1 to ${MAX_CALLS}`);
+  }
+  const nested = calls.findIndex((call) => call.calls !== undefined);
+  if (nested >= 0) throw new McpxError('arguments', `call ${nested} is itself a batch: list its calls with the others`);
+  return calls;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function runBatch<T>(calls: Params[], { run, failed }: BatchOptions<T>): Promise<T[]> {
+  const slots: Promise<Slot<T>>[] = [];
+  for (const [index, call] of calls.entries()) {
+    const begin = async (): Promise<Slot<T>> => {
+      try {
+        const args = readArguments(call.arguments);
+        const values = new Map<number, unknown>();
+        for (const earlier of referencesIn(args, index)) {
+          // Earlier ones only: a cycle cannot be written.
+          const value = (await slots[earlier])?.value;
+          if (value === undefined) {
+            throw new McpxError('arguments', `not run: it refers to call ${earlier}, which failed`);
+          }
+          values.set(earlier, value.of);
+        }
+        return await run(args === undefined ? call : { ...call, arguments: filledIn(args, values, 0) }, index);
+      } catch (error) {
+        return { shown: failed(error, index) };
+      }
+    };
+    slots.push(begin());
+  }
+  return Promise.all(slots.map(async (slot) => (await slot).shown));
+}
+
+/** Arguments that arrive as a JSON text may hold references too. */
+function readArguments(given: unknown): unknown {
+  if (typeof given !== 'string') return given;
+  const value = parsed(given);
+  return isRecord(value) ? value : given;
+}
+
+/** The text of a reference, which is an object with this key alone. */
+function referenceOf(value: unknown): string | undefined {
+  if (!isRecord(value) || !Object.hasOwn(value, '$from') || Object.keys(value).length !== 1) return undefined;
+  return String(value.$from);
+}
+
+/** The calls that are referred to; throws for references to what is not earlier. */
+function referencesIn(value: unknown, own: number, depth = 0): Set<number> {
+  const reference = referenceOf(value);
+  if (reference !== undefined) return new Set([readReference(reference, own).index]);
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return new Set();
+  return new Set(Object.values(value).flatMap((inner) => [...referencesIn(inner, own, depth + 1)]));
+}
+
+interface Reference {
+  index: number;
+  path: (string | number)[];
+}
+
+/** `.name`, `[0]` or `["any name"]`, one after the other. */
+const STEP = /^(?:\.([^.[\]"]+)|\[(-?\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\])/;
+
+function readReference(text: string, own: number): Reference {
+  const start = /^\d{1,3}(?=[.[]|$)/.exec(text)?.[0];
+  const path: Reference['path'] = [];
+  let rest = start === undefined ? 'x' : text.slice(start.length);
+  for (let step = STEP.exec(rest); step !== null; step = STEP.exec(rest)) {
+    const [whole, name, at, quoted] = step;
+    path.push(at !== undefined ? Number(at) : (name ?? String(JSON.parse(quoted ?? '""'))));
+    rest = rest.slice(whole.length);
+  }
+  if (rest !== '') {
+    throw new McpxError('arguments', `${JSON.stringify(text)} is no reference`, {
+      hint: 'write the number of an earlier call and a path in its result, such as {"$from": "0.items[0].id"}',
+    });
+  }
+  const index = Number(start);
+  if (index >= own) {
+    const which = own === 0 ? 'the first call has none before it' : `this is call ${own}`;
+    throw new McpxError('arguments', `"$from" ${JSON.stringify(text)} must name an earlier call: ${which}`);
+  }
+  return { index, path };
+}
+
+function filledIn(value: unknown, values: ReadonlyMap<number, unknown>, depth: number): unknown {
+  const reference = referenceOf(value);
+  if (reference !== undefined) return lookUp(reference, values);
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((inner) => filledIn(inner, values, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledIn(inner, values, depth + 1)]));
+}
+
+function lookUp(text: string, values: ReadonlyMap<number, unknown>): unknown {
+  const { index, path } = readReference(text, Infinity);
+  let value = values.get(index);
+  let at = String(index);
+  for (const step of path) {
+    const key = typeof step === 'number' && step < 0 && Array.isArray(value) ? value.length + step : step;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) throw nothingAt(text, at, value);
+    value = (value as Record<string | number, unknown>)[key];
+    at += typeof step === 'number' ? `[${step}]` : `.${step}`;
+  }
+  return value;
+}
+
+function nothingAt(text: string, at: string, value: unknown): McpxError {
+  const what =
+    typeof value !== 'object' || value === null
+      ? `is ${value === null ? 'null' : `a ${typeof value}`}`
+      : Array.isArray(value)
+        ? `is a list of ${value.length}`
+        : `has the keys ${Object.keys(value).slice(0, 20).join(', ')}`;
+  return new McpxError('arguments', `not run: there is nothing at "$from" ${JSON.stringify(text)}; "${at}" ${what}`);
+}

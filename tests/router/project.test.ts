@@ -1,0 +1,70 @@
+/** JMESPath with bounds. */
+import { describe, expect, test } from 'vitest';
+import { compileProjection, isLarger } from '../../src/router/project.ts';
+
+const DATA = {
+  items: [
+    { name: 'a', size: 1, tags: ['x', 'y'] },
+    { name: 'b', size: 20, tags: [] },
+  ],
+  'odd key': 5,
+};
+
+const project = async (expression: unknown, value: unknown = DATA) => (await compileProjection(expression))(value);
+
+describe('a projection', () => {
+  test.each<[string, unknown]>([
+    ['items[*].name', ['a', 'b']],
+    ['items[?size > `10`].{name: name, size: size}', [{ name: 'b', size: 20 }]],
+    ['length(items)', 2],
+    ['"odd key"', 5],
+    ["join(', ', items[*].name)", 'a, b'],
+    ['to_string(items[0].tags)', '["x","y"]'],
+    ["to_string('plain')", 'plain'],
+    ['sort_by(items, &size)[-1].name', 'b'],
+    ['nothing.there', null],
+  ])('%s', async (expression, expected) => {
+    expect(await project(expression)).toEqual(expected);
+  });
+
+  test.each<[unknown, string]>([
+    ['items[', 'cannot be used: Syntax error'],
+    ['', 'must be a JMESPath expression'],
+    [5, 'must be a JMESPath expression'],
+    ['nope(@)', 'there is no function nope()'],
+    ["pad_left('x', `900000000`, 'y')", 'there is no function pad_left()'],
+    ["trim(@, '](a+)+$[')", 'there is no function trim()'],
+    [`a${'.a'.repeat(2000)}`, 'longer than 2000 characters'],
+  ])('%j is refused before anything is done', async (expression, expected) => {
+    await expect(compileProjection(expression)).rejects.toThrow(expected);
+  });
+
+  test('one that would take for ever is stopped', async () => {
+    const rows = Array.from({ length: 3000 }, (_, id) => ({ id }));
+    const started = performance.now();
+    await expect(project('map(&map(&map(&length($), $), $), $)', rows)).rejects.toThrow('takes longer than');
+    expect(performance.now() - started).toBeLessThan(3000);
+    expect(await project('length(@)', rows)).toBe(3000);
+  });
+
+  test.each([
+    `@${' | [@, @, @, @]'.repeat(40)}`,
+    `'x'${" | join('', [@, @, @, @, @, @, @, @, @, @])".repeat(30)}`,
+    `@${' | to_string([@, @])'.repeat(60)}`,
+  ])('one that gives without end is stopped: %.40s…', async (expression) => {
+    await expect(project(expression)).rejects.toThrow('"select" failed');
+  });
+
+  test('what does not fit a function is told, and the next evaluation is not disturbed', async () => {
+    await expect(project('sum(items)')).rejects.toThrow('"select" failed');
+    expect(await project('items[0].size')).toBe(1);
+  });
+});
+
+test('size is measured without writing anything', () => {
+  expect(isLarger({ a: 'x'.repeat(100) }, 100)).toBe(true);
+  expect(isLarger({ a: 'x'.repeat(50) }, 100)).toBe(false);
+  let twice: unknown = 'x';
+  for (let i = 0; i < 100; i += 1) twice = [twice, twice];
+  expect(isLarger(twice, 1_000_000)).toBe(true);
+});
