@@ -102,8 +102,6 @@ const INERT = [
   { key: 'http.admin', value: { commands: true } },
   { key: 'front.dialect', value: 'describe' },
   { key: 'front.execSplit', value: true },
-  { key: 'limits.resultChars', value: 1000 },
-  { key: 'limits.resultStore', value: 1000 },
 ];
 
 /** The keys in the paragraph on keys without effect; those after `http` are its own. */

@@ -9,8 +9,6 @@ const INERT: [path: string, read: (settings: Settings) => unknown, expects: stri
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
   ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],
   ['front.execSplit', ({ front }) => front.execSplit, 'there is no exec_read'],
-  ['limits.resultStore', ({ limits }) => limits.resultStore, 'no result is stored'],
-  ['limits.resultChars', ({ limits }) => limits.resultChars, 'results are passed on whole'],
   ['watch', ({ watch }) => watch, 'the config is read once, at the start'],
 ];
 

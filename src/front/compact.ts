@@ -39,7 +39,7 @@ const INSPECT_TOOL: Tool = {
     properties: {
       server_name: STRING,
       tool_name: STRING,
-      result: { type: 'string', description: 'id of a kept result' },
+      result: STRING,
       offset: INTEGER,
       limit: INTEGER,
       select: STRING,
@@ -60,11 +60,11 @@ const EXEC_TOOL: Tool = {
       server_name: STRING,
       tool_name: STRING,
       arguments: { type: 'object' },
-      select: { type: 'string', description: 'JMESPath on the result' },
+      select: { type: 'string', description: 'JMESPath' },
       calls: {
         type: 'array',
         items: { type: 'object' },
-        description: 'several at once; {"$from":"0.items[0].id"} in arguments is a value from the result of call 0',
+        description: 'batch; {"$from":"0.items[0].id"} in arguments is from result 0',
       },
     },
   },

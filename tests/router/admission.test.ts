@@ -262,7 +262,6 @@ describe('what is denied', () => {
     expect(denied.message.replaceAll('vault', 'vaulx')).toBe(missing.message);
     expect([denied.hint, missing.hint]).toEqual(['the servers are: files', 'the servers are: files']);
     await expect(router.tool('vault', 'read')).rejects.toMatchObject({ code: 'not_found' });
-    expect(router.owners('read')).toEqual(['files']);
     expect(sent).toEqual([]);
   });
 });
