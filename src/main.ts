@@ -8,6 +8,7 @@ const stop = new AbortController();
 const hurry = new AbortController();
 const exitActions: (() => void)[] = [];
 let interrupted = false;
+let hangup: (() => void) | undefined;
 
 function exit(code: number): never {
   for (const action of exitActions) action();
@@ -23,6 +24,10 @@ function guardStream(stream: NodeJS.WriteStream): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
+  if (signal === 'SIGHUP' && hangup !== undefined && !stop.signal.aborted) {
+    hangup();
+    return;
+  }
   interrupted ||= signal === 'SIGINT';
   // Clients that closed stdin send SIGTERM two seconds later, and SIGKILL two seconds after that.
   const impatient = stop.signal.aborted || (signal === 'SIGTERM' && process.stdin.readableEnded);
@@ -47,5 +52,8 @@ void runCli({
   stdinIsTerminal: isatty(0),
   stop: stop.signal,
   hurry: hurry.signal,
+  onHangup: (action) => {
+    hangup = action;
+  },
   atExit: (action) => exitActions.push(action),
 }).then((code) => exit(interrupted ? 130 : code));

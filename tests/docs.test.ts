@@ -98,7 +98,6 @@ function loadLeniently(settings: Record<string, unknown>) {
 /** Settings that would protect or change something, with a value that is not the default. */
 const INERT = [
   { key: 'lock', value: 'enforce' },
-  { key: 'watch', value: true },
   { key: 'http.admin', value: { commands: true } },
   { key: 'front.dialect', value: 'describe' },
   { key: 'front.execSplit', value: true },

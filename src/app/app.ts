@@ -1,5 +1,5 @@
 /** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
-import type { Config } from '../config/config.ts';
+import type { Config, Profile } from '../config/config.ts';
 import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createFront } from '../front/front.ts';
@@ -17,6 +17,7 @@ import type { Caller } from '../upstream/pool.ts';
 import { offeredKey } from '../upstream/sharing.ts';
 import type { StopBounds } from '../upstream/transport.ts';
 import { createObserved, metricsFor, seenBy } from './observed.ts';
+import { needsRestart, type Reloaded, swapProfiles } from './reload.ts';
 import { type AppOptions, accessOf, type Running, runProfile } from './running.ts';
 import { describeStatus } from './status.ts';
 
@@ -27,6 +28,8 @@ export interface App extends Gateway {
   router(profile?: string): Router;
   /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). */
   listed(profile?: string, wait?: number): Promise<void>;
+  /** Takes another config in place of the one it runs. Throws, and changes nothing, where that cannot be used. */
+  reload(config: Config): Reloaded;
   /** Ends every upstream; nothing is left running when it resolves. Again with smaller bounds hurries it. */
   stop(bounds?: StopBounds): Promise<void>;
   /** Kills every child at once, for the way out of a crash. */
@@ -39,10 +42,10 @@ interface As {
   offered?: () => string;
 }
 
-export function createApp(config: Config, options: AppOptions): App {
-  const { settings } = config;
+export function createApp(initial: Config, options: AppOptions): App {
+  let config = initial;
   const observed = createObserved(options.log);
-  observed.audit(settings.audit);
+  observed.audit(config.settings.audit);
   const { observer } = observed;
   const ledger = options.ledger ?? createLedger();
   const meter = createMeter(ledger);
@@ -51,17 +54,26 @@ export function createApp(config: Config, options: AppOptions): App {
     if (happening.call.outcome !== 'denied') ledger.add({ calls: 1 });
   });
   const checker = createArgumentChecker();
-  const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
-  const results = createResultStore(settings.limits.resultStore);
+  const admission = createAdmission({
+    policy: {
+      get confirm() {
+        return config.settings.policy.confirm;
+      },
+    },
+    gate: createGate(() => config.settings.limits.concurrentCalls),
+  });
+  const results = createResultStore(config.settings.limits.resultStore);
   const started = Date.now();
+  const run = (profile: Profile) => runProfile(profile, config, { ...options, observer });
   const running = new Map(
-    config.profiles
-      .filter(({ enabled }) => enabled)
-      .map((profile) => [profile.name, runProfile(profile, config, { ...options, observer })]),
+    config.profiles.filter(({ enabled }) => enabled).map((profile) => [profile.name, run(profile)]),
   );
-  const main = mainProfile(config)?.name;
+  /** Profiles that are gone, until their last call is over. */
+  const leaving = new Set<Running>();
+  const main = () => mainProfile(config)?.name;
+  const everything = () => [...running.values(), ...leaving];
 
-  const find = (name = main): Running => {
+  const find = (name = main()): Running => {
     const found = running.get(name ?? '');
     if (found !== undefined) return found;
     const names = [...running.keys()].join(', ');
@@ -74,34 +86,39 @@ export function createApp(config: Config, options: AppOptions): App {
     const { offered } = as;
     return createRouter({ catalog, pool, access, checker, calls, admission, ...(offered && { offered }) });
   };
-  const { firstListWait } = settings.connect;
+  const listWait = () => config.settings.connect.firstListWait;
+  /** Makes what is new known, in the background. */
+  const settle = ({ catalog, pool }: Running) => {
+    void catalog.settle(0);
+    // What cannot be reached says so in its state and to whoever calls it.
+    if (config.settings.connect.mode === 'eager') for (const one of pool.all()) one.connect().catch(() => undefined);
+  };
   const status = (principal?: Principal) => describeStatus({ config, running, observed, ledger, started }, principal);
 
   return {
-    mainProfile: main,
+    get mainProfile() {
+      return main();
+    },
     profileState: (name) => {
       if (running.has(name)) return 'enabled';
       return config.profiles.some((profile) => profile.name === name) ? 'disabled' : 'unknown';
     },
     start() {
-      for (const { catalog, pool } of running.values()) {
-        void catalog.settle(0);
-        // What cannot be reached says so in its state and to whoever calls it.
-        if (settings.connect.mode === 'eager') for (const one of pool.all()) one.connect().catch(() => undefined);
-      }
+      for (const one of running.values()) settle(one);
     },
     router: (name) => {
       const found = find(name);
-      return router(found, found.access);
+      return router(found, accessOf(found, undefined));
     },
-    listed: (name, wait = firstListWait) => find(name).catalog.settle(wait),
+    listed: (name, wait = listWait()) => find(name).catalog.settle(wait),
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
       const { wishes, catalog, pool } = found;
+      const { settings } = config;
       const caller: Caller = { key: downstream.key, capabilities: {} };
       const offered = setOf(caller);
       const connectionTo = (server: string) => pool.get(server, caller);
-      const listed = () => catalog.settle(firstListWait, { offered: offered(), connectionTo });
+      const listed = () => catalog.settle(listWait(), { offered: offered(), connectionTo });
       const own = router(found, accessOf(found, principal), { principal, offered });
       const shelf =
         downstream.lasts === 'request'
@@ -127,14 +144,21 @@ export function createApp(config: Config, options: AppOptions): App {
         if (event !== undefined) hear(event);
       }),
     metrics: (principal) => metricsFor(principal, { metrics: observed.metrics, running, status: status(principal) }),
+    reload(next) {
+      const before = config;
+      observed.audit(next.settings.audit);
+      config = next;
+      const reloaded = swapProfiles({ running, leaving, run, settle }, next);
+      return { ...reloaded, restart: needsRestart(before.settings, next.settings) };
+    },
     async stop(bounds) {
-      for (const { catalog } of running.values()) catalog.close();
-      await Promise.all([ledger.close(), ...[...running.values()].map(({ pool }) => pool.close(bounds))]);
+      for (const { catalog } of everything()) catalog.close();
+      await Promise.all([ledger.close(), ...everything().map(({ pool }) => pool.close(bounds))]);
       observed.close();
     },
     killNow() {
       observed.close();
-      for (const { pool } of running.values()) pool.killNow();
+      for (const { pool } of everything()) pool.killNow();
     },
   };
 }

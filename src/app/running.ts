@@ -1,7 +1,8 @@
 /** A profile at work: its pool, catalog and rules, and who is told what happens in them. */
 import { Catalog } from '../catalog/catalog.ts';
 import type { CatalogStore } from '../catalog/store.ts';
-import type { Config, Profile } from '../config/config.ts';
+import type { Config, Profile, Settings } from '../config/config.ts';
+import { sameJson } from '../config/json.ts';
 import type { Front } from '../front/front.ts';
 import type { Ledger } from '../observe/ledger.ts';
 import type { Log } from '../observe/log.ts';
@@ -10,6 +11,7 @@ import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import { answerQuestion, belongsToCall } from '../router/reverse.ts';
 import { createWishes, type Wishes } from '../router/wishes.ts';
+import type { PoolChange } from '../upstream/member.ts';
 import type { ChildRecords } from '../upstream/owners.ts';
 import { createPool, type Pool } from '../upstream/pool.ts';
 import type { StderrFiles } from '../upstream/stderr-file.ts';
@@ -20,6 +22,7 @@ export interface Running {
   catalog: Catalog;
   wishes: Wishes;
   access: Access;
+  policy: Settings['policy'];
   fronts: Set<Front>;
 }
 
@@ -78,9 +81,38 @@ export function runProfile(
     },
   });
   const wishes = createWishes({ pool, log });
-  return { profile, pool, catalog, wishes, access: createAccess({ profile, policy: settings.policy }), fronts };
+  const { policy } = settings;
+  return { profile, pool, catalog, wishes, access: createAccess({ profile, policy }), policy, fronts };
 }
 
-export function accessOf({ access }: Running, principal: Principal | undefined): Access {
-  return principal === undefined ? access : narrowAccess(access, principal);
+/** Gives a profile at work other servers and rules; says what became of which server. Its clients are told that lists may differ. */
+export function updateProfile(running: Running, profile: Profile, settings: Settings): PoolChange {
+  const same = sameJson(rulesOf(running.profile), rulesOf(profile)) && sameJson(running.policy, settings.policy);
+  const change = running.pool.update(profile.servers, settings);
+  running.catalog.update(profile.servers, change.changed);
+  Object.assign(running, {
+    profile,
+    policy: settings.policy,
+    access: createAccess({ profile, policy: settings.policy }),
+  });
+  const news = !same || change.added.length + change.changed.length + change.removed.length > 0;
+  if (news) for (const front of running.fronts) front.changed(['tools', 'resources', 'prompts']);
+  return change;
+}
+
+/** What decides what clients see, beside what servers list. */
+function rulesOf({ servers, tools, resources, prompts }: Profile): unknown {
+  const own = servers.map(({ name, tools, resources, prompts, description }) => ({
+    ...{ name, tools, resources, prompts, description },
+  }));
+  return { own, tools, resources, prompts };
+}
+
+/** The rules as they are at the time of each question: a session outlives a change of the config. */
+export function accessOf(running: Running, principal: Principal | undefined): Access {
+  const current: Access = {
+    allows: (address) => running.access.allows(address),
+    allowsServer: (server) => running.access.allowsServer(server),
+  };
+  return principal === undefined ? current : narrowAccess(current, principal);
 }

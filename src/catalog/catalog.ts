@@ -68,7 +68,7 @@ type Teller = Lister & Pick<Connection, 'state'>;
 const REFRESH_GAP = 300;
 
 export class Catalog {
-  readonly #slots: Map<string, Slot>;
+  #slots: Map<string, Slot>;
   readonly #options: CatalogOptions;
   readonly #store: CatalogStore;
   #closed = false;
@@ -77,10 +77,24 @@ export class Catalog {
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#store = options.store ?? NO_STORE;
-    const enabled = options.servers.filter((spec) => !spec.disabled);
-    const modules = enabled.filter(({ type }) => type === 'module');
-    const others = enabled.filter(({ type }) => type !== 'module');
-    this.#slots = new Map([...modules, ...others].map((spec) => [spec.name, emptySlot(spec)]));
+    this.#slots = new Map(inOrder(options.servers).map((spec) => [spec.name, emptySlot(spec)]));
+  }
+
+  /** Takes other servers. Those in `renewed` are listed anew, and show what was known of them until then. */
+  update(servers: readonly ServerSpec[], renewed: readonly string[]): void {
+    const before = this.#slots;
+    this.#slots = new Map(
+      inOrder(servers).map((spec) => {
+        const old = before.get(spec.name);
+        if (old === undefined) return [spec.name, emptySlot(spec)];
+        if (!renewed.includes(spec.name)) return [spec.name, Object.assign(old, { spec })];
+        const { hello, offer, tools } = old;
+        return [spec.name, { ...emptySlot(spec), hello, offer, tools }];
+      }),
+    );
+    const kept = new Set(this.#slots.values());
+    for (const slot of before.values()) if (!kept.has(slot)) clearTimeout(slot.refreshTimer);
+    this.#revision++;
   }
 
   /** Grows with every change of what is known, so that what was derived from it can be kept. */
@@ -187,11 +201,14 @@ export class Catalog {
 
   #take(slot: Slot, offered: string, { hello, offer }: Learned): void {
     const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
-    const { name, spec } = slot;
+    const { name } = slot;
     // The set that was seen last is the last.
     slot.bySet.delete(offered);
     slot.bySet.set(offered, {
-      ...{ name, spec, hello, offer, tools },
+      ...{ name, hello, offer, tools },
+      get spec() {
+        return slot.spec;
+      },
       get listing() {
         return slot.listing;
       },
@@ -250,6 +267,12 @@ function fingerprintsOf(hello: Hello | undefined, offer: Offer): Record<ListKind
     resources: JSON.stringify([offer.resources, offer.templates]),
     prompts: JSON.stringify(offer.prompts),
   };
+}
+
+/** The enabled ones in the order of look-up: local modules first. */
+function inOrder(servers: readonly ServerSpec[]): ServerSpec[] {
+  const enabled = servers.filter((spec) => !spec.disabled);
+  return [...enabled.filter(({ type }) => type === 'module'), ...enabled.filter(({ type }) => type !== 'module')];
 }
 
 function emptySlot(spec: ServerSpec): Slot {

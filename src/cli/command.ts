@@ -8,10 +8,12 @@ export interface Option {
 
 /** How the program ends: commands wait on `stop` and leave the exit itself to `main.ts`. */
 export interface Lifecycle {
-  /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
+  /** Aborted by the first SIGINT, SIGTERM, or SIGHUP unless that means something else. */
   stop: AbortSignal;
   /** Aborted by another signal after that, or by SIGTERM when stdin has ended: nobody has the time to wait any more. */
   hurry?: AbortSignal;
+  /** What SIGHUP means instead of a stop, for a command that serves others than its parent. */
+  onHangup?(action: () => void): void;
   /** Registers what must happen, synchronously, however the process ends. */
   atExit(action: () => void): void;
 }

@@ -40,6 +40,7 @@ export const COMMANDS: Command[] = [
       HOST,
       PORT,
       { flags: '--front <kind>', doc: 'compact (two tools, the default) or aggregate (all tools)' },
+      { flags: '--watch', doc: 'read the config again when it changes' },
       STRICT,
       LOG,
     ],

@@ -2,17 +2,34 @@
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { resolveTokens } from '../config/env.ts';
+import { refuseOpenBind } from '../listen/guard.ts';
 import { type HttpListener, listenHttp } from '../listen/http.ts';
 import type { Log } from '../observe/log.ts';
 import { createAuthenticator } from '../policy/auth.ts';
 
+export interface OpenGateway {
+  listener: HttpListener;
+  /** Checks what another config would mean for the listener; what it returns applies it. */
+  prepare(config: Config): () => void;
+}
+
 /** The listener is bound first, so that a taken port starts no upstream. */
-export async function openGateway(app: App, config: Config, log: Log): Promise<HttpListener> {
+export async function openGateway(app: App, config: Config, log: Log): Promise<OpenGateway> {
   const { http } = config.settings;
-  const auth = createAuthenticator(resolveTokens(http.auth.tokens));
+  let auth = createAuthenticator(resolveTokens(http.auth.tokens));
   const listener = await listenHttp({ gateway: app, settings: http, auth, log });
   app.start();
-  return listener;
+  return {
+    listener,
+    prepare({ settings }) {
+      const next = createAuthenticator(resolveTokens(settings.http.auth.tokens), auth);
+      refuseOpenBind(http.host, next.required);
+      return () => {
+        auth = next;
+        listener.update(settings.http, next);
+      };
+    },
+  };
 }
 
 export function aborted(signal: AbortSignal): Promise<void> {

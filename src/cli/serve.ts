@@ -1,39 +1,76 @@
 /** `mcpx serve`: the proxy itself, over stdio or HTTP. */
 import { Console } from 'node:console';
+import type { App } from '../app/app.ts';
+import type { Config } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { listenStdio } from '../listen/stdio.ts';
-import { createLog } from '../observe/log.ts';
+import { createLog, type Log } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
 import { note } from './output.ts';
 import { bindToProcess, ledgerFile, openApp, readConfig } from './session.ts';
 
-export async function run({ args, flags, stop, ...lifecycle }: Invocation): Promise<number> {
+/** A started `serve`, whatever it listens on. */
+interface Served {
+  app: App;
+  config: Config;
+  load(): Config;
+  log: Log;
+}
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, flags } = invocation;
   const listen = readListen(flags);
   const { http, host, port } = listen;
-  const config = readConfig(flags, { bootstrap: true, file: args[0] ?? listen.file, host, port, http });
+  const load = (bootstrap = false) => readConfig(flags, { bootstrap, file: args[0] ?? listen.file, host, port, http });
+  const config = load(true);
   const log = createLog(config.settings.log);
   const app = openApp(config, log, { counts: ledgerFile() });
-  bindToProcess(app, lifecycle);
+  bindToProcess(app, invocation);
   try {
-    if (http) {
-      const { aborted, openGateway } = await import('./gateway.ts');
-      const listener = await openGateway(app, config, log);
-      note(`mcpx: listening on ${listener.url}/mcp`);
-      await aborted(stop);
-      await listener.close();
-      return 0;
-    }
-    const profile = app.mainProfile;
-    if (profile === undefined)
-      throw new McpxError('config', 'no profile is enabled', { hint: 'enable one under "profiles" in the config' });
-    // Whatever a dependency prints must not reach stdout, which belongs to JSON-RPC.
-    globalThis.console = new Console(process.stderr, process.stderr);
-    // Lists are made for the capabilities of the one client, when it has introduced itself.
-    if (config.settings.connect.mode === 'eager') app.start();
-    await listenStdio({ gateway: app, profile, stop, maxBytes: config.settings.limits.messageBytes, log });
+    await (http ? serveHttp : serveStdio)({ app, config, load: () => load(), log }, invocation);
     return 0;
   } finally {
     await app.stop();
   }
+}
+
+async function serveHttp({ app, config, load, log }: Served, { stop, onHangup }: Invocation): Promise<void> {
+  const { aborted, openGateway } = await import('./gateway.ts');
+  const { createReloading } = await import('./reloading.ts');
+  const gateway = await openGateway(app, config, log);
+  const reloading = createReloading({ app, config, load, prepare: gateway.prepare, log });
+  onHangup?.(() => {
+    // Where the terminal is gone, writing fails, and that ends us.
+    note('mcpx: reading the config again');
+    reloading.reload('SIGHUP').catch(() => undefined);
+  });
+  note(`mcpx: listening on ${gateway.listener.url}/mcp`);
+  await aborted(stop);
+  reloading.close();
+  await gateway.listener.close();
+}
+
+async function serveStdio({ app, config, load, log }: Served, { stop }: Invocation): Promise<void> {
+  const profile = app.mainProfile;
+  if (profile === undefined)
+    throw new McpxError('config', 'no profile is enabled', { hint: 'enable one under "profiles" in the config' });
+  // Whatever a dependency prints must not reach stdout, which belongs to JSON-RPC.
+  globalThis.console = new Console(process.stderr, process.stderr);
+  // Lists are made for the capabilities of the one client, when it has introduced itself.
+  if (config.settings.connect.mode === 'eager') app.start();
+  const reloading = config.settings.watch
+    ? (await import('./reloading.ts')).createReloading({ app, config, load, prepare: keeps(profile), log })
+    : undefined;
+  await listenStdio({ gateway: app, profile, stop, maxBytes: config.settings.limits.messageBytes, log });
+  reloading?.close();
+}
+
+/** A client on stdio cannot be given another profile. */
+function keeps(profile: string): (config: Config) => () => void {
+  return ({ profiles }) => {
+    if (profiles.some(({ name, enabled }) => name === profile && enabled)) return () => undefined;
+    const hint = 'restart the client to use another profile';
+    throw new McpxError('config', `the profile "${profile}" is in use and not in the new config`, { hint });
+  };
 }

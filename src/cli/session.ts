@@ -37,6 +37,7 @@ export function readConfig(
     profile: flags.value('profile'),
     front: flags.value('front'),
     logLevel: flags.value('log-level'),
+    watch: flags.has('watch') || undefined,
     host,
     port,
   };

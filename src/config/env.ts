@@ -1,5 +1,6 @@
 /** Placeholders, env files and the inherited environment: turns a `ServerSpec` into what is really launched, at launch time. */
-import { McpxError } from '../errors.ts';
+import { createHash } from 'node:crypto';
+import { McpxError, messageOf } from '../errors.ts';
 import { childEnv, envFileOf, inheritedEnv } from './child-env.ts';
 import type { Place, RemoteServer, ServerSpec, Settings, StdioServer, Token } from './config.ts';
 import { createExpander, type Expander, expandText, gapError, variablesOf } from './expander.ts';
@@ -53,6 +54,29 @@ export function missingVariables(spec: ServerSpec, context: LaunchContext): stri
   const expander = expanderFor(spec, context);
   build(spec, expander, context);
   return variablesOf(expander.gaps);
+}
+
+/** Files outside of the config that a launch reads by name: those of `envFile`. */
+export function envFilesOf(spec: ServerSpec, context: LaunchContext): string[] {
+  if (spec.type !== 'stdio') return [];
+  const { text, folder, world } = expanderFor(spec, context);
+  return spec.envFile.map((file) => absolutePath(text(file), folder, world));
+}
+
+/**
+ * Changes with what files outside the config add to a launch: env files, `${file:…}`, answers to `${input:…}`. A digest, because they
+ * may be secret; empty for a server that uses none, which is most of them.
+ */
+export function launchDigest(spec: ServerSpec, context: LaunchContext): string {
+  const files = spec.type === 'stdio' && spec.envFile.length > 0;
+  if (!files && !/\{(?:file|input):/.test(JSON.stringify(spec))) return '';
+  let launch: unknown;
+  try {
+    launch = resolveLaunch(spec, context);
+  } catch (error) {
+    launch = messageOf(error);
+  }
+  return createHash('sha256').update(JSON.stringify(launch)).digest('hex');
 }
 
 function expanderFor(spec: ServerSpec, context: LaunchContext): Expander {

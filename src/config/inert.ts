@@ -9,7 +9,6 @@ const INERT: [path: string, read: (settings: Settings) => unknown, expects: stri
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
   ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],
   ['front.execSplit', ({ front }) => front.execSplit, 'there is no exec_read'],
-  ['watch', ({ watch }) => watch, 'the config is read once, at the start'],
 ];
 
 export function warnInert(settings: Settings, profiles: readonly Profile[], findings: Pick<Findings, 'warn'>): void {

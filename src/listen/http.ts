@@ -15,7 +15,7 @@ import { sendError, sendRpcError } from './reply.ts';
 import { createRounds } from './rounds.ts';
 import { findRoute, type Served } from './routes.ts';
 import { createSeal } from './seal.ts';
-import { createSessions } from './sessions.ts';
+import { createSessions, type Member } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
 import { isTimely, type McpDeps } from './visit.ts';
 
@@ -30,6 +30,8 @@ export interface HttpOptions {
 
 export interface HttpListener {
   readonly url: string;
+  /** Takes other settings and tokens, for the next request on; sessions of a token or profile that is gone end. */
+  update(settings: Settings['http'], auth: Authenticator): void;
   /** Stops listening and lets answers under way finish, for at most 3 s. */
   close(): Promise<void>;
 }
@@ -59,14 +61,14 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   });
   server.maxConnections = MAX_CONNECTIONS;
   const { gateway, settings, log } = options;
-  const rate = settings.rate === null ? NO_RATE : createRate({ rate: settings.rate });
   const parking = createParking();
-  const sessions: McpDeps['sessions'] = createSessions(settings, parking.sweep);
+  const limits = { ...settings };
+  const sessions: McpDeps['sessions'] = createSessions(limits, parking.sweep);
   const rounds = createRounds();
   const seal = createSeal({ key: options.auth.key });
   const stopping = new AbortController();
-  const mcp = { gateway, maxBody: settings.maxBody, rate, sessions, parking, rounds, seal, log };
-  const served: Served = { ...options, mcp, live: new Set(), stopping: stopping.signal };
+  const mcp: McpDeps = { gateway, ...limitsOf(settings), sessions, parking, rounds, seal, log };
+  const served: Served = { ...options, mcp, live: new Map(), stopping: stopping.signal };
   const tracer = createTracer({
     log,
     emit: gateway.emit,
@@ -84,12 +86,26 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const bound = server.address() as AddressInfo;
   return {
     url: urlOf(host, bound.port),
+    update(settings, auth) {
+      Object.assign(served, { settings: { ...settings, host, port }, auth });
+      Object.assign(limits, settings);
+      Object.assign(mcp, limitsOf(settings));
+      const mayStay = ({ principal, profile }: Pick<Member, 'principal' | 'profile'>) =>
+        auth.knows(principal) && gateway.profileState(profile) === 'enabled';
+      sessions.expel(mayStay, 'the configuration changed: this token or profile is gone');
+      for (const [stream, principal] of served.live) if (!auth.knows(principal)) stream.end();
+    },
     close() {
       stopping.abort();
-      for (const stream of served.live) stream.end();
+      for (const stream of served.live.keys()) stream.end();
       return stop(server, sessions).finally(rounds.close);
     },
   };
+}
+
+/** What is bounded anew when settings change. */
+function limitsOf({ maxBody, rate }: Settings['http']): Pick<McpDeps, 'maxBody' | 'rate'> {
+  return { maxBody, rate: rate === null ? NO_RATE : createRate({ rate }) };
 }
 
 interface Arrival {

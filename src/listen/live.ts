@@ -14,7 +14,7 @@ export const serveEvents: Serve = ({ response, principal }, { gateway, live }) =
   const stream = new EventStream();
   const push = (event: string, data: unknown) => stream.push(JSON.stringify(data), { kept: false, event });
   stream.attach(response);
-  live.add(stream);
+  live.set(stream, principal);
   push('status', gateway.status(principal));
   const leave = gateway.watch(principal, ({ type, ...data }) => push(type, data));
   response.once('close', () => {

@@ -30,7 +30,7 @@ export interface Served {
   log: Log;
   mcp: McpDeps;
   /** Open streams of `/api/events`. */
-  live: Set<EventStream>;
+  live: Map<EventStream, Principal | undefined>;
   /** Aborted by a stop. */
   stopping: AbortSignal;
 }

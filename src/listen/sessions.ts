@@ -32,6 +32,8 @@ export interface Sessions<M extends Member> {
   /** A session of this principal; what belongs to somebody else does not exist. Counts as use. */
   find(id: string, principal: Principal | undefined): M | undefined;
   end(member: M, reason: string): void;
+  /** Ends those that may not stay, calls under way included. */
+  expel(mayStay: (member: M) => boolean, reason: string): void;
   /** Ends those without a call under way. */
   release(reason: string): void;
   close(reason: string): void;
@@ -96,6 +98,9 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
       return member;
     },
     end,
+    expel(mayStay, reason) {
+      for (const { member } of [...members.values()]) if (!mayStay(member)) end(member, reason);
+    },
     release(reason) {
       for (const { member } of members.values()) if (!member.calling) end(member, reason);
     },

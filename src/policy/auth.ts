@@ -1,6 +1,7 @@
 /** Bearer tokens: which configured token a request carries, compared without leaking how much of it was right. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Token } from '../config/config.ts';
+import { sameJson } from '../config/json.ts';
 
 /** Somebody who may use the gateway: the token's entry with its secret resolved. */
 export interface Principal extends Omit<Token, 'token'> {}
@@ -12,13 +13,28 @@ export interface Authenticator {
   readonly key?: Buffer | undefined;
   /** The principal of an `Authorization` header, or undefined. */
   principal(header: string | undefined): Principal | undefined;
+  /** Whether somebody may still in: one of its principals, or nobody in particular where no token is required. */
+  knows(principal: Principal | undefined): boolean;
+  /** The principal that stands for the same token with the same secret. */
+  same(principal: Principal, digest: Buffer): Principal | undefined;
 }
 
-export function createAuthenticator(tokens: (Principal & { secret: string })[]): Authenticator {
-  const known = tokens.map(({ secret, ...principal }) => ({ digest: digest(secret), principal }));
+/** Tokens that are as they were `before` keep their principals, and with them their sessions. */
+export function createAuthenticator(
+  tokens: (Principal & { secret: string })[],
+  before?: Pick<Authenticator, 'same'>,
+): Authenticator {
+  const known = tokens.map(({ secret, ...principal }) => {
+    const hashed = digest(secret);
+    return { digest: hashed, principal: before?.same(principal, hashed) ?? principal };
+  });
   return {
     required: known.length > 0,
     key: known.length > 0 ? keyOf(known.map(({ digest }) => digest)) : undefined,
+    knows: (principal) =>
+      principal === undefined ? known.length === 0 : known.some((token) => token.principal === principal),
+    same: (principal, hashed) =>
+      known.find((token) => timingSafeEqual(token.digest, hashed) && sameJson(token.principal, principal))?.principal,
     principal(header) {
       const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
       if (given === undefined) return undefined;

@@ -9,15 +9,19 @@ export interface Gate {
   leave(): void;
 }
 
-export function createGate(limit: number): Gate {
+/** The limit may change; whoever is inside stays. */
+export function createGate(limit: number | (() => number)): Gate {
+  const most = typeof limit === 'number' ? () => limit : limit;
   let inside = 0;
   return {
-    limit,
+    get limit() {
+      return most();
+    },
     get inside() {
       return inside;
     },
     enter() {
-      if (inside >= limit) return false;
+      if (inside >= most()) return false;
       inside += 1;
       return true;
     },

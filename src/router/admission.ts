@@ -20,9 +20,10 @@ export interface AdmissionOptions {
 }
 
 export function createAdmission({ policy, gate }: AdmissionOptions): Admission {
-  const asks = policy.confirm === 'destructive';
+  // Looked at for each call: the config may change while it runs.
+  const asks = () => policy.confirm === 'destructive';
   return {
-    confirm: (call, tool, args) => (asks && !isReadOnly(tool) ? confirmed(call, tool, args) : undefined),
+    confirm: (call, tool, args) => (asks() && !isReadOnly(tool) ? confirmed(call, tool, args) : undefined),
     enter() {
       if (gate.enter()) return;
       throw new McpxError('overloaded', `${gate.limit} calls are under way already`, {

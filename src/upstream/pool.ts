@@ -3,17 +3,12 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Params, RpcRequest } from '../wire/message.ts';
 import type { About, Incoming } from '../wire/peer.ts';
-import {
-  type Connection,
-  type ConnectionOptions,
-  type ConnectionState,
-  createConnection,
-  type Hello,
-} from './connection.ts';
+import { type Connection, type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
+import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './member.ts';
 import type { ChildRecords } from './owners.ts';
 import { perCall } from './percall.ts';
-import { createSlots, type Slots } from './queue.ts';
-import { type Caller, introductionOf, offeredKey, type Share, shareRule, workspaceOf } from './sharing.ts';
+import { createSlots } from './queue.ts';
+import { type Caller, introductionOf, offeredKey, type Share, workspaceOf } from './sharing.ts';
 import { viewOf } from './stateless.ts';
 import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
@@ -56,6 +51,13 @@ export interface Pool {
   all(): Connection[];
   /** Whoever a change on this connection concerns: itself, and what else is served by it. */
   affected(connection: Connection): Connection[];
+  /**
+   * Takes other servers in place of those it has. One that is reached as before keeps its connections; what is changed or gone ends when its
+   * last call is over.
+   */
+  update(servers: readonly ServerSpec[], settings: PoolOptions['settings']): PoolChange;
+  /** Resolves when every connection that was given up by then has ended. */
+  emptied(): Promise<void>;
   /** A downstream has left: what was its own ends when its last call is over. */
   release(caller: string): void;
   /** Ends everything at once, within the bounds of a stop; again with smaller bounds hurries it. */
@@ -64,39 +66,20 @@ export interface Pool {
   killNow(): void;
 }
 
-/** One configured server. */
-interface Member {
-  spec: ServerSpec;
-  shareFor: ReturnType<typeof shareRule>;
-  /** As it was last spoken, in this process or an earlier one; undefined until somebody wants to know. */
-  era: Hello['era'] | 'unknown' | undefined;
-  /** By the set of capabilities that is offered. */
-  shared: Map<string, Connection>;
-  /** Of a server of the modern era, by the set of capabilities. */
-  views: Map<string, Connection>;
-  /** By the key of the caller. */
-  sessions: Map<string, Connection>;
-  /** For `share: "call"`: how many run at once. */
-  calls: Slots;
-  /** The caller whose capabilities were last seen. */
-  seen: Caller | undefined;
-  /** The connection that was last ready and is still there. */
-  current: Connection | undefined;
-  /** Connections that some caller has asked for; the others only ever listed. */
-  claimed: WeakSet<Connection>;
-}
-
 export function createPool(options: PoolOptions): Pool {
-  const { servers, settings } = options;
+  let { settings } = options;
   const starts = createSlots({ limit: settings.connect.concurrency, subject: 'the start of servers' });
-  const members = new Map(servers.filter(({ disabled }) => !disabled).map((spec) => [spec.name, memberOf(spec)]));
+  const memberFor = (spec: ServerSpec) => memberOf(spec, settings);
+  const members = new Map(enabled(options.servers).map((spec) => [spec.name, memberFor(spec)]));
   const open = new Set<Connection>();
+  const ending = new Set<Promise<void>>();
   let closed = false;
 
   const create = (member: Member, share: Share, caller: Caller | undefined): Connection => {
     const { name } = member.spec;
     const connection: Connection = createConnection({
       ...options,
+      settings,
       spec: member.spec,
       starts,
       owner: share === 'all' ? undefined : caller?.key,
@@ -110,8 +93,10 @@ export function createPool(options: PoolOptions): Pool {
         () => connection,
         (state) => {
           if (state.kind === 'ready') member.era = connection.hello?.era;
-          if (state.kind === 'ready' && share !== 'call') takeOver(member, connection);
-          if (share !== 'call') options.events?.state?.(name, state, connection);
+          // What another has taken the place of says nothing any more.
+          if (share === 'call' || members.get(name) !== member) return;
+          if (state.kind === 'ready') takeOver(member, connection);
+          options.events?.state?.(name, state, connection);
         },
       ),
     });
@@ -157,7 +142,14 @@ export function createPool(options: PoolOptions): Pool {
     });
 
   /** Ends a connection when nothing is under way on it any more. */
-  const end = (connection: Connection) => connection.dismiss().finally(() => open.delete(connection));
+  const end = (connection: Connection) => {
+    const ended = connection.dismiss().finally(() => {
+      open.delete(connection);
+      ending.delete(ended);
+    });
+    ending.add(ended);
+    return ended;
+  };
 
   const lister = (member: Member): Connection => member.current ?? shared(member, member.seen);
 
@@ -184,6 +176,30 @@ export function createPool(options: PoolOptions): Pool {
       const member = members.get(connection.name);
       return [connection, ...(member?.era === 'modern' && connection.owner === undefined ? member.views.values() : [])];
     },
+    update(servers, next) {
+      settings = next;
+      const before = new Map(members);
+      members.clear();
+      const change: PoolChange = { added: [], changed: [], removed: [] };
+      for (const spec of enabled(servers)) {
+        const old = before.get(spec.name);
+        const member = memberFor(spec);
+        if (old !== undefined && sameLaunch(old, member)) {
+          members.set(spec.name, Object.assign(old, { spec }));
+          before.delete(spec.name);
+          continue;
+        }
+        members.set(spec.name, member);
+        shared(member, undefined);
+        change[old === undefined ? 'added' : 'changed'].push(spec.name);
+      }
+      change.removed = [...before.keys()].filter((name) => !members.has(name));
+      for (const { shared, sessions } of before.values()) {
+        for (const connection of [...shared.values(), ...sessions.values()]) void end(connection);
+      }
+      return change;
+    },
+    emptied: async () => void (await Promise.allSettled(ending)),
     release(key) {
       for (const member of members.values()) {
         const connection = member.sessions.get(key);
@@ -201,21 +217,6 @@ export function createPool(options: PoolOptions): Pool {
       closed = true;
       for (const connection of open) connection.killNow();
     },
-  };
-}
-
-function memberOf(spec: ServerSpec): Member {
-  return {
-    spec,
-    shareFor: shareRule(spec),
-    era: undefined,
-    shared: new Map(),
-    views: new Map(),
-    sessions: new Map(),
-    calls: createSlots({ limit: spec.concurrency, maxWaiting: 2048, subject: `server "${spec.name}"` }),
-    seen: undefined,
-    current: undefined,
-    claimed: new WeakSet(),
   };
 }
 

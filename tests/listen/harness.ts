@@ -8,7 +8,7 @@ import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
 import { createLedger, describeSavings } from '../../src/observe/ledger.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { Happening } from '../../src/observe/observer.ts';
-import { createAuthenticator } from '../../src/policy/auth.ts';
+import { type Authenticator, createAuthenticator } from '../../src/policy/auth.ts';
 
 export const token = (name: string, secret: string, more: Partial<Token> = {}) => ({
   name,
@@ -44,8 +44,14 @@ export async function stage(
   {
     tokens = [],
     http = {},
+    auth = createAuthenticator(tokens),
     ...more
-  }: { arrival?: number; tokens?: ReturnType<typeof token>[]; http?: Partial<typeof DEFAULTS.http> } = {},
+  }: {
+    arrival?: number;
+    tokens?: ReturnType<typeof token>[];
+    auth?: Authenticator;
+    http?: Partial<typeof DEFAULTS.http>;
+  } = {},
 ): Promise<Stage> {
   const open: Stage['open'] = new Set();
   const logged: string[] = [];
@@ -92,7 +98,7 @@ export async function stage(
   };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
   const settings = { ...DEFAULTS.http, port: 0, ...http };
-  const listener = await listenHttp({ gateway, settings, auth: createAuthenticator(tokens), log, ...more });
+  const listener = await listenHttp({ gateway, settings, auth, log, ...more });
   started.push(listener);
   return { url: `${listener.url}/mcp`, listener, open, logged, happenings, watchers };
 }
