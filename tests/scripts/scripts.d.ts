@@ -145,3 +145,37 @@ declare module '*/scripts/conformance.mjs' {
   export function unscored(printed: string): Set<string>;
   export function report(title: string, rows: Row[]): string;
 }
+declare module '*/scripts/bench-tokens.mjs' {
+  interface Row {
+    name: string;
+    value: number;
+    most?: number;
+    over: boolean;
+  }
+  export function median(values: number[]): number;
+  export function summaryOf(measured: {
+    raw: number;
+    menu: number;
+    servers: { inspected: number; definitions: number }[];
+    tools: number[];
+    tasks: { cost: number; found: boolean }[];
+  }): Record<string, number>;
+  export function judge(summary: Record<string, number>, bars: Record<string, { most: number }>): Row[];
+  export function tableOf(title: string, rows: Row[]): string;
+  export function tasksOf(
+    catalogs: { name: string; tools: { name: string }[] }[],
+  ): { server: string; tool: string; query: string }[];
+}
+declare module '*/scripts/token-catalogs.mjs' {
+  interface Catalog {
+    name: string;
+    tools: Record<string, unknown>[];
+    instructions?: string;
+  }
+  export function readCatalogs(folder: string): Catalog[];
+  export function madeUpCatalogs(): Catalog[];
+  export function serveCatalogs(catalogs: Catalog[]): Promise<{ url: string; close(): Promise<void> }>;
+}
+declare module '*/scripts/token-types.mjs' {
+  export function invalidTypes(tools: Record<string, unknown>[]): Promise<{ checked: number; said: string }>;
+}
