@@ -99,8 +99,6 @@ function loadLeniently(settings: Record<string, unknown>) {
 const INERT = [
   { key: 'lock', value: 'enforce' },
   { key: 'http.admin', value: { commands: true } },
-  { key: 'front.dialect', value: 'describe' },
-  { key: 'front.execSplit', value: true },
 ];
 
 /** The keys in the paragraph on keys without effect; those after `http` are its own. */

@@ -98,7 +98,7 @@ export function createWorld(
     settings,
     wishes,
     meter: createMeter(ledger),
-    shelf: createResultStore(settings.limits.resultStore).ofSession('k'),
+    shelf: createResultStore(() => settings.limits.resultStore).ofSession('k'),
     listed: () => catalog.settle(1000),
   };
   return { catalog, router, deps, sent, logged, changes, stats, observer, ledger };

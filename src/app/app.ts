@@ -62,7 +62,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     },
     gate: createGate(() => config.settings.limits.concurrentCalls),
   });
-  const results = createResultStore(config.settings.limits.resultStore);
+  const results = createResultStore(() => config.settings.limits.resultStore);
   const started = Date.now();
   const run = (profile: Profile) => runProfile(profile, config, { ...options, observer });
   const running = new Map(

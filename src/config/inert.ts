@@ -7,8 +7,6 @@ import { sameJson } from './json.ts';
 const INERT: [path: string, read: (settings: Settings) => unknown, expects: string][] = [
   ['lock', ({ lock }) => lock, 'changed tool definitions are not held back'],
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
-  ['front.dialect', ({ front }) => front.dialect, 'the tools are called inspect and exec'],
-  ['front.execSplit', ({ front }) => front.execSplit, 'there is no exec_read'],
 ];
 
 export function warnInert(settings: Settings, profiles: readonly Profile[], findings: Pick<Findings, 'warn'>): void {

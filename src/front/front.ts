@@ -73,6 +73,8 @@ export interface FrontDeps {
 export interface Face {
   instructions(): string | undefined;
   tools(): Tool[];
+  /** Which lists of this front change when those of the servers do; absent: the same. */
+  affected?(kinds: ReadonlySet<ListKind>): Iterable<ListKind>;
   call(name: string, args: unknown, way: Way): Promise<ToolResult>;
 }
 
@@ -155,7 +157,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     notification() {
       // `initialized` needs no action; cancellation and progress were handled by the listener.
     },
-    changed: changes.add,
+    changed: (kinds) => changes.add(face.affected?.(new Set(kinds)) ?? kinds),
     heard(server, method, params = {}) {
       if (method === 'notifications/resources/updated') {
         const resource = { server, uri: String(params.uri) };

@@ -81,12 +81,13 @@ function textResult(...texts: string[]): ToolResult {
   return { content: texts.map((text) => ({ type: 'text', text })) };
 }
 
-const SCHEME = 'mcpx://result/';
+/** What the URIs of kept results begin with. */
+export const STORED = 'mcpx://result/';
 
 /** What is kept, as resources that a client may read whole. */
 export function storedResources({ shelf }: Pick<FrontDeps, 'shelf'>): Params[] {
   return shelf.list().map(({ id, title, text, json, isJson }) => ({
-    uri: SCHEME + id,
+    uri: STORED + id,
     name: id,
     title: `result of ${title}`,
     mimeType: isJson ? 'application/json' : 'text/plain',
@@ -96,8 +97,8 @@ export function storedResources({ shelf }: Pick<FrontDeps, 'shelf'>): Params[] {
 
 /** The contents of such a resource; undefined for any other URI. */
 export function readStored(uri: unknown, { shelf }: Pick<FrontDeps, 'shelf'>): Params | undefined {
-  if (typeof uri !== 'string' || !uri.startsWith(SCHEME)) return undefined;
-  const stored = shelf.get(uri.slice(SCHEME.length));
+  if (typeof uri !== 'string' || !uri.startsWith(STORED)) return undefined;
+  const stored = shelf.get(uri.slice(STORED.length));
   if (stored === undefined) return undefined;
   const { json, text, isJson } = stored;
   return { contents: [{ uri, mimeType: isJson ? 'application/json' : 'text/plain', text: json ?? text }] };

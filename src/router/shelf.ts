@@ -51,7 +51,7 @@ interface Entry extends Stored {
 }
 
 /** `maxBytes` is for all owners together; the one who has the most gives way first. */
-export function createResultStore(maxBytes: number, now: () => number = Date.now): ResultStore {
+export function createResultStore(maxBytes: () => number, now: () => number = Date.now): ResultStore {
   /** The least recently used first. */
   const entries = new Map<string, Entry>();
   const usage = new Map<string, number>();
@@ -85,7 +85,7 @@ export function createResultStore(maxBytes: number, now: () => number = Date.now
   };
   const makeRoom = (fresh: Entry) => {
     let total = [...usage.values()].reduce((sum, bytes) => sum + bytes, 0);
-    while (total > maxBytes || entries.size > MAX_ENTRIES) {
+    while (total > maxBytes() || entries.size > MAX_ENTRIES) {
       const others = [...entries.values()].filter((entry) => entry !== fresh);
       // Of the owner who has the most, the one that was least recently used.
       const [first, ...rest] = others;
@@ -100,7 +100,7 @@ export function createResultStore(maxBytes: number, now: () => number = Date.now
   const shelf = (owner: string, newId: () => string): Omit<Shelf, 'list'> => ({
     put(kept) {
       const bytes = 2 * (kept.text.length + (kept.json?.length ?? 0));
-      if (bytes > maxBytes) return undefined;
+      if (bytes > maxBytes()) return undefined;
       expire();
       const entry: Entry = { ...kept, id: newId(), owner, bytes, used: 0 };
       use(entry);

@@ -6,7 +6,7 @@ const kept = (text: string, more: Partial<Kept> = {}): Kept => ({ text, isJson: 
 
 describe('the store of results', () => {
   test('a session finds and lists its own, and nobody else does', () => {
-    const store = createResultStore(1000);
+    const store = createResultStore(() => 1000);
     const [mine, yours] = [store.ofSession('a'), store.ofSession('b')];
     const id = mine.put(kept('hello'))?.id ?? '';
     expect(mine.get(id)?.text).toBe('hello');
@@ -17,7 +17,7 @@ describe('the store of results', () => {
   });
 
   test('what a request left is found by a later one of the same token and profile, and is never listed', () => {
-    const store = createResultStore(1000);
+    const store = createResultStore(() => 1000);
     const id = store.ofRequest('p', 'ci').put(kept('hello'))?.id ?? '';
     expect(id).toMatch(/^[\w-]{22}$/);
     expect(store.ofRequest('p', 'ci').get(id)?.text).toBe('hello');
@@ -30,7 +30,7 @@ describe('the store of results', () => {
   });
 
   test('a session that ends takes its results along, and its ids mean nothing to the next', () => {
-    const store = createResultStore(1000);
+    const store = createResultStore(() => 1000);
     const shelf = store.ofSession('a');
     const id = shelf.put(kept('hello'))?.id ?? '';
     shelf.clear();
@@ -40,7 +40,10 @@ describe('the store of results', () => {
 
   test('what nobody reads expires, and reading keeps it', () => {
     let now = 0;
-    const shelf = createResultStore(1000, () => now).ofSession('a');
+    const shelf = createResultStore(
+      () => 1000,
+      () => now,
+    ).ofSession('a');
     const [read, unread] = [shelf.put(kept('read'))?.id ?? '', shelf.put(kept('unread'))?.id ?? ''];
     now += RESULT_LIFE - 1;
     expect(shelf.get(read)?.text).toBe('read');
@@ -50,7 +53,7 @@ describe('the store of results', () => {
   });
 
   test('the oldest of whoever has the most goes first, never what has just been kept', () => {
-    const store = createResultStore(200);
+    const store = createResultStore(() => 200);
     const [greedy, modest] = [store.ofSession('greedy'), store.ofSession('modest')];
     const small = modest.put(kept('x'.repeat(10)))?.id ?? '';
     const ids = ['a', 'b', 'c', 'd'].map((letter) => greedy.put(kept(letter.repeat(25)))?.id ?? '');
@@ -61,14 +64,18 @@ describe('the store of results', () => {
   });
 
   test('what is larger than the whole store is not kept', () => {
-    const shelf = createResultStore(100).ofSession('a');
+    const shelf = createResultStore(() => 100).ofSession('a');
     expect(shelf.put(kept('x'.repeat(51)))).toBeUndefined();
     expect(shelf.put(kept('x'.repeat(30), { json: 'y'.repeat(30) }))).toBeUndefined();
-    expect(createResultStore(0).ofSession('a').put(kept('x'))).toBeUndefined();
+    expect(
+      createResultStore(() => 0)
+        .ofSession('a')
+        .put(kept('x')),
+    ).toBeUndefined();
   });
 
   test('the number of results is bounded too', () => {
-    const shelf = createResultStore(1_000_000).ofSession('a');
+    const shelf = createResultStore(() => 1_000_000).ofSession('a');
     for (let i = 0; i < 1100; i += 1) shelf.put(kept('x'));
     expect(shelf.list()).toHaveLength(1000);
   });

@@ -1,0 +1,108 @@
+/** The `resources` tool: lists the resources of the servers, or reads one, text and binary, for clients that show a model only tools. */
+import type { Item } from '../catalog/list.ts';
+import { exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
+import { McpxError } from '../errors.ts';
+import { cut, nearest, oneLine } from '../render/text.ts';
+import { didYouMean } from '../router/missing.ts';
+import { shapeResult } from '../router/results.ts';
+import type { ServerView, ToolResult, Way } from '../router/router.ts';
+import { isRecord, type Params } from '../wire/message.ts';
+import { dialectOf, written } from './dialect.ts';
+import type { FrontDeps } from './front.ts';
+import { inspectStored, STORED } from './stored.ts';
+
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf'>;
+
+/** Code points of a description in a list. */
+const MAX_ABOUT = 120;
+
+export function createResources(deps: Deps): (args: Params, way: Way) => Promise<ToolResult> {
+  const { router, settings, listed, shelf } = deps;
+  const shaped = (result: ToolResult, title: string) =>
+    shapeResult(result, {
+      settings,
+      shelf,
+      title,
+      readOn: (part) => written(dialectOf(settings.front).inspect, part),
+    });
+
+  return async (args, way) => {
+    const server = text(args, 'server_name');
+    const uri = text(args, 'uri');
+    if (uri?.startsWith(STORED)) return inspectStored({ result: uri.slice(STORED.length) }, deps);
+    await listed();
+    const views = server === undefined ? router.servers() : [await router.server(server)];
+    if (uri === undefined) return shaped(listOf(views), 'resources');
+    const found = locate(uri, server, views);
+    const params = { uri: found.uri };
+    const answer = await router.forward({ ...way, ...of(found), method: 'resources/read', params });
+    return shaped(contentOf(answer, found.server, settings.naming.resources), `resource ${found.uri}`);
+  };
+}
+
+function of({ server, uri }: Located) {
+  return { server, kind: 'resource' as const, name: uri };
+}
+
+function listOf(views: ServerView[]): ToolResult {
+  const lines = views.flatMap(({ name, resources, templates }) => [
+    ...(resources.length + templates.length > 0 ? [`${name}:`] : []),
+    ...resources.map((item) => `  ${item.uri}${about(item)}`),
+    ...templates.map((item) => `  ${item.uriTemplate}${about(item)}`),
+  ]);
+  const example = { server_name: views.find(({ resources }) => resources.length > 0)?.name, uri: '…' };
+  const text =
+    lines.length === 0
+      ? 'There are no resources.'
+      : [...lines, `read one: ${written('resources', example)}`].join('\n');
+  return { content: [{ type: 'text', text }] };
+}
+
+function about({ name, title, description, mimeType }: Item): string {
+  const words = [title ?? name, description].filter((part) => typeof part === 'string' && part !== '').join(': ');
+  const type = typeof mimeType === 'string' ? ` (${mimeType})` : '';
+  return `${words === '' ? '' : ` — ${cut(oneLine(words), MAX_ABOUT)}`}${type}`;
+}
+
+/** Where a URI is: an exposed one says so itself, any other belongs to the server that was named, or to the only one that has it. */
+function locate(uri: string, server: string | undefined, views: ServerView[]): Located {
+  const exposed = locateUri(uri);
+  if (exposed !== undefined) return exposed;
+  if (server !== undefined) return { server, uri };
+  const listing = views.filter(({ resources }) => resources.some((item) => item.uri === uri));
+  const fitting = views.filter(({ templates }) =>
+    templates.some(({ uriTemplate }) => fitsTemplate(String(uriTemplate), uri)),
+  );
+  const owners = (listing.length > 0 ? listing : fitting).map(({ name }) => name);
+  const [owner, ...others] = owners;
+  if (owner !== undefined && others.length === 0) return { server: owner, uri };
+  if (owner !== undefined) {
+    throw new McpxError('not_found', `several servers have a resource "${uri}": ${owners.join(', ')}`, {
+      hint: 'say which one in "server_name"',
+    });
+  }
+  const known = views.flatMap(({ resources }) => resources.map((item) => String(item.uri)));
+  throw new McpxError('not_found', `no server lists a resource "${uri}"${didYouMean(nearest(uri, known))}`, {
+    hint: 'resources without a uri lists them; with "server_name" any uri of that server can be read',
+  });
+}
+
+/** Text as text, pictures and sound as such, and anything else as the resource it is. */
+function contentOf(answer: unknown, server: string, style: Deps['settings']['naming']['resources']): ToolResult {
+  const contents = isRecord(answer) && Array.isArray(answer.contents) ? answer.contents.filter(isRecord) : [];
+  const content = contents.map((one) => {
+    const { text, blob, mimeType, uri } = one;
+    if (typeof text === 'string') return { type: 'text', text };
+    const kind = /^(image|audio)\//.exec(String(mimeType))?.[1];
+    if (kind !== undefined && typeof blob === 'string') return { type: kind, data: blob, mimeType };
+    return { type: 'resource', resource: { ...one, uri: exposeUri({ server, uri: String(uri) }, style) } };
+  });
+  return { content };
+}
+
+function text(args: Params, key: string): string | undefined {
+  const value = args[key];
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value === 'string') return value;
+  throw new McpxError('arguments', `"${key}" must be a string`);
+}

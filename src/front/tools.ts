@@ -1,0 +1,110 @@
+/** The tools of the compact front as a client lists them: names, descriptions and arguments, in either dialect. */
+import type { Tool } from '../catalog/list.ts';
+import type { Settings } from '../config/config.ts';
+import type { ServerView } from '../router/router.ts';
+import type { Params } from '../wire/message.ts';
+import { execAnnotations } from './annotations.ts';
+import { dialectOf } from './dialect.ts';
+
+const STRING = { type: 'string' };
+const INTEGER = { type: 'integer' };
+
+/** How each dialect says it; the same handlers answer both. */
+const WORDS = {
+  inspect: {
+    target: { server_name: STRING, tool_name: STRING },
+    look: 'Look up the tools of the MCP servers below, then run them with exec. No arguments: the servers. server_name: its tools. server_name and tool_name: the full signature.',
+    instructions:
+      'Many MCP servers behind two tools. The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
+  },
+  describe: {
+    target: { method: STRING },
+    look: 'Look up the tools of the MCP servers below, then run them with call. No arguments: the servers. method "server": its tools. method "server.tool": the full signature.',
+    instructions:
+      'Many MCP servers behind two tools. The description of describe lists what there is; describe a method for its signature, then call it.',
+  },
+} as const satisfies Record<Settings['front']['dialect'], { target: Params; look: string; instructions: string }>;
+
+/**
+ * For Claude Code: tools that are not hidden behind its own search, what that search finds them by all the same, and
+ * results of up to 500,000 characters, the most it allows: https://code.claude.com/docs/en/mcp
+ */
+const metaFor = (searchHint: string) => ({
+  'anthropic/alwaysLoad': true,
+  'anthropic/searchHint': searchHint,
+  'anthropic/maxResultSizeChars': 500_000,
+});
+
+const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
+
+export function instructionsOf({ dialect }: Settings['front']): string {
+  return WORDS[dialect].instructions;
+}
+
+/** What stands before the menu. */
+export function lookText({ dialect }: Settings['front']): string {
+  return WORDS[dialect].look;
+}
+
+/** `look` is the whole description of the tool that looks things up, with the menu. */
+export function toolsOf(front: Settings['front'], servers: ServerView[], look: string): Tool[] {
+  const names = dialectOf(front);
+  const { target } = WORDS[front.dialect];
+  const run = {
+    type: 'object',
+    properties: {
+      ...target,
+      arguments: { type: 'object' },
+      select: { type: 'string', description: 'JMESPath' },
+      calls: {
+        type: 'array',
+        items: { type: 'object' },
+        description: 'batch; {"$from":"0.items[0].id"} in arguments is from result 0',
+      },
+    },
+  };
+  const { openWorldHint } = execAnnotations(servers);
+  const all: (Tool | false)[] = [
+    {
+      name: names.inspect,
+      title: 'Look up tools',
+      description: look,
+      inputSchema: {
+        type: 'object',
+        properties: { ...target, result: STRING, offset: INTEGER, limit: INTEGER, select: STRING, query: STRING },
+      },
+      annotations: READS,
+      _meta: metaFor('find, list and describe the tools of every connected MCP server'),
+    },
+    {
+      name: names.exec,
+      title: 'Run a tool',
+      description: `Run a tool found with ${names.inspect}.`,
+      inputSchema: run,
+      annotations: execAnnotations(servers),
+      _meta: metaFor('run, call or execute a tool of any connected MCP server'),
+    },
+    front.execSplit && {
+      name: names.read,
+      title: 'Run a tool that only reads',
+      description: `Like ${names.exec}, only for tools that say that they change nothing.`,
+      inputSchema: run,
+      annotations: { readOnlyHint: true, openWorldHint },
+      _meta: metaFor('run a read-only tool of any connected MCP server'),
+    },
+    hasResources(servers) && {
+      name: 'resources',
+      title: 'Read resources',
+      description: 'List the resources of the MCP servers, or read one by its uri.',
+      inputSchema: { type: 'object', properties: { server_name: STRING, uri: STRING } },
+      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint },
+      _meta: metaFor('list and read the resources of every connected MCP server'),
+    },
+  ];
+  return all.filter((tool) => tool !== false);
+}
+
+/** A tool for resources is there only where it can do something. */
+export function hasResources(servers: ServerView[]): boolean {
+  return servers.some(({ resources, templates }) => resources.length > 0 || templates.length > 0);
+}
