@@ -13,16 +13,13 @@ import {
 } from '../wire/message.ts';
 import type { Channel, Receiver } from '../wire/peer.ts';
 import type { Introduction } from './era.ts';
+import { createListening, type Listening } from './listening.ts';
 
 export const MODERN_VERSION = '2026-07-28';
 const PREFIX = 'io.modelcontextprotocol/';
 export const VERSION_META = `${PREFIX}protocolVersion`;
 export const SERVER_META = `${PREFIX}serverInfo`;
 
-/** ms before a subscription that ended is asked for again; doubled each time it ends without any news. */
-const LISTEN_INTERVAL = 1000;
-const LONGEST_INTERVAL = 60_000;
-const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 /** Headers and body disagree: the call did not run, for the transport does not know yet what the tool wants in headers. */
 const HEADER_MISMATCH = -32020;
 const MAX_PAGES = 100;
@@ -68,13 +65,7 @@ class TwoEras implements EraChannel {
   readonly #inner: Channel;
   #receiver: Receiver | undefined;
   #envelope: Envelope | undefined;
-  #wanted: Params = {};
-  /** The subscription that is open or asked for. */
-  #listening: Id | undefined;
-  #listens = 0;
-  #fruitless = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+  readonly #listening: Listening;
   /** Calls of tools without an answer. */
   readonly #calls = new Map<Id, RpcRequest>();
   /** By the id of the list that is asked for on their behalf. */
@@ -83,6 +74,12 @@ class TwoEras implements EraChannel {
 
   constructor(inner: Channel) {
     this.#inner = inner;
+    this.#listening = createListening({
+      send: (message) => this.send(message),
+      answer: (id, outcome) => this.#answer(id, outcome),
+      // It belongs to no call.
+      news: (message) => this.#receiver?.message(message),
+    });
   }
 
   start(receiver: Receiver): void {
@@ -92,22 +89,37 @@ class TwoEras implements EraChannel {
       invalid: (reason) => receiver.invalid(reason),
       failed: (id, error) => this.#failed(id, error),
       closed: (error) => {
-        this.#stop();
+        this.#listening.stop();
         receiver.closed(error);
       },
     });
   }
 
   send(message: Message): void {
-    const full = this.#envelope && isRequest(message) ? withMeta(message, this.#envelope) : message;
-    this.#inner.send(full);
-    if (!this.#envelope || !('method' in full)) return;
-    if (isRequest(full) && full.method === 'tools/call') this.#calls.set(full.id, full);
-    if (full.method === 'notifications/cancelled') this.#forget(full.params?.requestId);
+    if (this.#envelope && isRequest(message)) {
+      this.#request(message, this.#envelope);
+      return;
+    }
+    this.#inner.send(message);
+    if (!this.#envelope || !('method' in message)) return;
+    if (message.method === 'notifications/cancelled') this.#forget(message.params?.requestId);
+  }
+
+  #request(request: RpcRequest, envelope: Envelope): void {
+    const { id, method, params } = request;
+    // What this era has no request for: news come with the subscription, and a level with each request.
+    if (method === 'resources/subscribe') this.#listening.subscribe(id, params?.uri);
+    else if (method === 'resources/unsubscribe') this.#listening.unsubscribe(id, params?.uri);
+    else if (method === 'logging/setLevel') this.#answer(id, { result: {} });
+    else {
+      const full = withMeta(request, envelope);
+      this.#inner.send(full);
+      if (method === 'tools/call') this.#calls.set(id, full);
+    }
   }
 
   close(): Promise<void> {
-    this.#stop();
+    this.#listening.stop();
     return this.#inner.close();
   }
 
@@ -116,49 +128,27 @@ class TwoEras implements EraChannel {
   }
 
   listen(capabilities: Record<string, unknown>): void {
-    const lists = ['tools', 'prompts', 'resources'].filter((list) => {
-      const capability = capabilities[list];
-      return isRecord(capability) && capability.listChanged === true;
+    this.#listening.lists(capabilities);
+  }
+
+  /** Never before the request has been taken. */
+  #answer(id: Id, outcome: { result: Params } | { error: Error }): void {
+    queueMicrotask(() => {
+      if ('error' in outcome) this.#receiver?.failed?.(id, outcome.error);
+      else this.#receiver?.message({ jsonrpc: '2.0', id, ...outcome });
     });
-    this.#wanted = Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true]));
-    if (lists.length > 0) this.#listen();
-  }
-
-  #listen(): void {
-    if (this.#closed) return;
-    this.#listening = `mcpx-listen-${++this.#listens}`;
-    try {
-      this.send({
-        jsonrpc: '2.0',
-        id: this.#listening,
-        method: 'subscriptions/listen',
-        params: { notifications: this.#wanted },
-      });
-    } catch (error) {
-      this.#listenEnded(error as Error);
-    }
-  }
-
-  #listenEnded(error?: Error): void {
-    this.#listening = undefined;
-    // What the upstream refuses in words it will refuse again.
-    if (this.#closed || error instanceof RpcError) return;
-    const wait = Math.min(LISTEN_INTERVAL * 2 ** this.#fruitless++, LONGEST_INTERVAL);
-    this.#timer = setTimeout(() => this.#listen(), wait);
-    this.#timer.unref();
   }
 
   #message(message: Message, origin: Id | undefined): void {
+    if (!this.#envelope) {
+      this.#receiver?.message(message, origin);
+      return;
+    }
     const answered = isResponse(message) && isId(message.id) ? message.id : undefined;
     const held = answered === undefined ? undefined : this.#held.get(answered);
     if (answered !== undefined) this.#calls.delete(answered);
-    if ('method' in message && message.method === ACKNOWLEDGED) this.#fruitless = 0;
-    else if (answered !== undefined && held && isResponse(message)) this.#listed(answered, held, message.result);
-    else if (answered !== undefined && answered === this.#listening) this.#listenEnded(errorIn(message));
-    else {
-      // Notifications of the subscription belong to no call.
-      this.#receiver?.message(message, origin === this.#listening ? undefined : origin);
-    }
+    if (answered !== undefined && held && isResponse(message)) this.#listed(answered, held, message.result);
+    else if (!this.#listening.concerns(message, origin)) this.#receiver?.message(message, origin);
   }
 
   #failed(id: Id, error: Error): void {
@@ -166,8 +156,8 @@ class TwoEras implements EraChannel {
     const call = this.#calls.get(id);
     this.#held.delete(id);
     this.#calls.delete(id);
-    if (id === this.#listening) this.#listenEnded(error);
-    else if (held) this.#receiver?.failed?.(held.call.id, held.refusal);
+    if (this.#listening.failed(id, error)) return;
+    if (held) this.#receiver?.failed?.(held.call.id, held.refusal);
     else if (call && isMismatch(error)) this.#list({ call, refusal: error, pages: 0 });
     else this.#receiver?.failed?.(id, error);
   }
@@ -201,20 +191,10 @@ class TwoEras implements EraChannel {
     if (isId(cancelled)) this.#calls.delete(cancelled);
     for (const [id, { call }] of this.#held) if (call.id === cancelled) this.#held.delete(id);
   }
-
-  #stop(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-  }
 }
 
 function isMismatch(error: Error): boolean {
   return error instanceof RpcError && error.code === HEADER_MISMATCH;
-}
-
-function errorIn(message: Message): RpcError | undefined {
-  if (!('error' in message) || !message.error) return undefined;
-  return new RpcError(message.error.code, message.error.message, message.error.data);
 }
 
 /** A request that says by itself on whose behalf it is sent keeps that. */

@@ -91,6 +91,38 @@ describe('the official server of the second major', () => {
     expect(heard).not.toContain('notifications/subscriptions/acknowledged');
   });
 
+  test.each([
+    ['stdio', overStdio],
+    ['http', overHttp],
+  ] as const)('is subscribed to over %s as in the era before', async (_, specOf) => {
+    const heard: unknown[] = [];
+    const notification = (method: string, params: unknown) => {
+      if (method === 'notifications/resources/updated') heard.push(params);
+    };
+    const upstream = connection(await specOf('modern-only'), { events: { notification } });
+    const uri = 'test://thing';
+    expect(await upstream.request('resources/subscribe', { uri })).toEqual({});
+    await call(upstream, 'touch');
+    await until(() => heard.length > 0);
+    expect(heard[0]).toEqual({ uri });
+    expect(await upstream.request('resources/unsubscribe', { uri })).toEqual({});
+    expect(await upstream.request('logging/setLevel', { level: 'info' })).toEqual({});
+    expect(upstream.diagnostics().noise).toBe(0);
+  });
+
+  test('says what it does on behalf of those who want to know, and of nobody else', async () => {
+    const said: unknown[] = [];
+    const notification = (method: string, params: any) => {
+      if (method === 'notifications/message') said.push(params.data);
+    };
+    const upstream = connection(await overHttp('modern-only'), { events: { notification } });
+    const client = { key: 'k', capabilities: {} };
+    expect(await call(upstream, 'log', {}, { client })).toBe('logged');
+    expect(said).toEqual([]);
+    expect(await call(upstream, 'log', {}, { client: { ...client, logLevel: 'info' } })).toBe('logged');
+    expect(said).toEqual(['said']);
+  });
+
   test('hears of a cancelled call in the modern era, by hanging up', async () => {
     const server = await startHttp('modern-only');
     const upstream = connection(httpSpec(server.url));
@@ -370,6 +402,7 @@ const ids = (sent: Message[]) => sent.map((message) => 'id' in message && messag
 describe('the subscription to changes', () => {
   test('is asked for where a list can change, and again when it ends', async () => {
     const { eras, sent, got, far } = channel();
+    eras.speak({});
     eras.listen({ tools: {}, prompts: { listChanged: false } });
     expect(sent).toEqual([]);
     eras.listen({ tools: { listChanged: true }, resources: { listChanged: true } });
@@ -387,6 +420,7 @@ describe('the subscription to changes', () => {
 
   test('is given up when the upstream refuses it in words, and passes the failures of others on', async () => {
     const { eras, sent, failed, far } = channel();
+    eras.speak({});
     eras.listen({ tools: { listChanged: true } });
     far.failed('mcpx-listen-1', new RpcError(-32601, 'no'));
     far.failed(7, new Error('other'));

@@ -1,0 +1,201 @@
+/** The one `subscriptions/listen` that a modern server holds open for us: changes of lists, and of the resources that somebody subscribed to. */
+import { RpcError } from '../errors.ts';
+import { type Id, isRecord, isResponse, type Message, type Params } from '../wire/message.ts';
+
+const META = 'io.modelcontextprotocol/subscriptionId';
+const PREFIX = 'mcpx-listen-';
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
+/** ms before a subscription that ended is asked for again; doubled each time it ends without any news. */
+const INTERVAL = 1000;
+const LONGEST_INTERVAL = 60_000;
+const NOT_SUBSCRIBABLE = -32602;
+
+export interface ListeningOptions {
+  /** Throws where nothing can be sent. */
+  send(message: Message): void;
+  /** Answers a request of ours that this server does not know by that name. */
+  answer(id: Id, outcome: { result: Params } | { error: Error }): void;
+  /** Something has changed. */
+  news(message: Message): void;
+}
+
+export interface Listening {
+  /** The lists that can change, by what the server says it can do. */
+  lists(capabilities: Record<string, unknown>): void;
+  /** A request for news of a resource, or for no more of them. */
+  subscribe(id: Id, uri: unknown): void;
+  unsubscribe(id: Id, uri: unknown): void;
+  /** Whether a message has to do with the subscription; then nobody else need look at it. */
+  concerns(message: Message, origin: Id | undefined): boolean;
+  /** Whether this request was one of ours, which will get no answer. */
+  failed(id: Id, error: Error): boolean;
+  stop(): void;
+}
+
+/** A subscription that was asked for. */
+interface Stream {
+  id: Id;
+  /** Requests that are answered when it is acknowledged. */
+  waiting: Map<Id, string>;
+}
+
+export function createListening(options: ListeningOptions): Listening {
+  return new OneStream(options);
+}
+
+class OneStream implements Listening {
+  readonly #options: ListeningOptions;
+  #lists: Params = {};
+  readonly #uris = new Set<string>();
+  /** Requests that go with the next subscription. */
+  #waiting = new Map<Id, string>();
+  /** What is listened to, and what will take its place as soon as it is acknowledged. */
+  #open: Stream | undefined;
+  #next: Stream | undefined;
+  #streams = 0;
+  #fruitless = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  #stopped = false;
+
+  constructor(options: ListeningOptions) {
+    this.#options = options;
+  }
+
+  lists(capabilities: Record<string, unknown>): void {
+    const names = ['tools', 'prompts', 'resources'].filter((name) => {
+      const capability = capabilities[name];
+      return isRecord(capability) && capability.listChanged === true;
+    });
+    this.#lists = Object.fromEntries(names.map((name) => [`${name}ListChanged`, true]));
+    if (names.length > 0) this.#begin();
+  }
+
+  subscribe(id: Id, uri: unknown): void {
+    this.#uris.add(String(uri));
+    this.#waiting.set(id, String(uri));
+    this.#renew();
+  }
+
+  unsubscribe(id: Id, uri: unknown): void {
+    if (this.#uris.delete(String(uri))) this.#renew();
+    this.#options.answer(id, { result: {} });
+  }
+
+  concerns(message: Message, origin: Id | undefined): boolean {
+    const id = isResponse(message) ? message.id : (origin ?? subscriptionOf(message));
+    if (!isOurs(id)) return false;
+    if (isResponse(message)) {
+      this.#ended(id, message.error && new RpcError(message.error.code, message.error.message));
+    } else if (message.method === ACKNOWLEDGED) this.#acknowledged(id, message.params);
+    else if (message.method === 'notifications/cancelled') this.#ended(id, undefined);
+    // What an older one still brings, the open one brings too.
+    else if (id === (this.#open ?? this.#next)?.id) this.#options.news(withoutSubscription(message));
+    return true;
+  }
+
+  failed(id: Id, error: Error): boolean {
+    if (!isOurs(id)) return false;
+    this.#ended(id, error);
+    return true;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    clearImmediate(this.#soon);
+  }
+
+  /** Wishes of one moment make one subscription. */
+  #renew(): void {
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer);
+    if (this.#stopped) return;
+    const resources = this.#uris.size > 0 ? { resourceSubscriptions: [...this.#uris] } : {};
+    const notifications = { ...this.#lists, ...resources };
+    const waiting = new Map([...(this.#next?.waiting ?? []), ...this.#waiting]);
+    this.#waiting = new Map();
+    this.#cancel(this.#next);
+    this.#next = undefined;
+    if (Object.keys(notifications).length === 0) {
+      this.#cancel(this.#open);
+      this.#open = undefined;
+      return;
+    }
+    this.#next = { id: `${PREFIX}${++this.#streams}`, waiting };
+    const { id } = this.#next;
+    try {
+      this.#options.send({ jsonrpc: '2.0', id, method: 'subscriptions/listen', params: { notifications } });
+    } catch (error) {
+      this.#ended(id, error as Error);
+    }
+  }
+
+  #acknowledged(id: Id, params: Params = {}): void {
+    if (id !== this.#next?.id) return;
+    const { waiting } = this.#next;
+    this.#cancel(this.#open);
+    this.#open = this.#next;
+    this.#next = undefined;
+    this.#fruitless = 0;
+    const { notifications } = params;
+    const granted = isRecord(notifications) ? notifications.resourceSubscriptions : [];
+    for (const [request, uri] of waiting) {
+      if (Array.isArray(granted) && granted.includes(uri)) this.#options.answer(request, { result: {} });
+      else this.#refuse(request, uri, new RpcError(NOT_SUBSCRIBABLE, 'this resource cannot be subscribed to', { uri }));
+    }
+  }
+
+  #refuse(request: Id, uri: string, error: Error): void {
+    this.#uris.delete(uri);
+    this.#options.answer(request, { error });
+  }
+
+  #ended(id: Id, error: Error | undefined): void {
+    const ended = [this.#next, this.#open].find((stream) => stream?.id === id);
+    if (ended === undefined) return;
+    if (ended === this.#open) this.#open = undefined;
+    else this.#next = undefined;
+    const refusal = error ?? new RpcError(NOT_SUBSCRIBABLE, 'the server ended the subscription');
+    for (const [request, uri] of ended.waiting) this.#refuse(request, uri, refusal);
+    ended.waiting.clear();
+    // What the upstream refuses in words it will refuse again; and what took its place is on its way.
+    if (this.#stopped || error instanceof RpcError || this.#open || this.#next) return;
+    const wait = Math.min(INTERVAL * 2 ** this.#fruitless++, LONGEST_INTERVAL);
+    this.#timer = setTimeout(() => this.#begin(), wait);
+    this.#timer.unref();
+  }
+
+  #cancel(stream: Stream | undefined): void {
+    if (stream === undefined) return;
+    const params = { requestId: stream.id, reason: 'another subscription took its place' };
+    try {
+      this.#options.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+    } catch {
+      // Nobody is there to be told.
+    }
+  }
+}
+
+function isOurs(id: unknown): id is Id {
+  return typeof id === 'string' && id.startsWith(PREFIX);
+}
+
+function subscriptionOf({ method, params }: { method: string; params?: Params }): unknown {
+  if (method === 'notifications/cancelled') return params?.requestId;
+  return isRecord(params?._meta) ? params._meta[META] : undefined;
+}
+
+/** A notification without what ties it to the subscription, which is between us and the server. */
+function withoutSubscription<T extends { params?: Params }>(message: T): T {
+  if (!isRecord(message.params?._meta)) return message;
+  const { _meta, ...params } = message.params;
+  const { [META]: _, ...rest } = _meta as Params;
+  return { ...message, params: Object.keys(rest).length === 0 ? params : { ...params, _meta: rest } };
+}
