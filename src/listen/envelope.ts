@@ -50,10 +50,10 @@ export function isModernVersion(version: unknown): boolean {
   return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) && version >= MODERN_VERSION;
 }
 
-/** By the body, or by the header alone; `initialize` belongs to the legacy era whatever comes with it. */
+/** By the body, by the header alone, or by what only this era asks; `initialize` belongs to the legacy era whatever comes with it. */
 export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHeaders = {}): boolean {
   const claim = metaOf(params)[`${META}protocolVersion`];
-  if (claim !== undefined) return true;
+  if (claim !== undefined || method === 'server/discover') return true;
   return method !== 'initialize' && isModernVersion(headers['mcp-protocol-version']);
 }
 

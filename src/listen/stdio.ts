@@ -2,10 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import type { FrontKind } from '../config/config.ts';
+import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
-import { createPeer } from '../wire/peer.ts';
+import type { RpcRequest } from '../wire/message.ts';
+import { createPeer, type Incoming } from '../wire/peer.ts';
 import { createStreamChannel } from '../wire/stream.ts';
+import { isModern } from './envelope.ts';
 import type { Gateway } from './gateway.ts';
+import type { ModernStdio } from './modern-stdio.ts';
 
 export interface StdioOptions {
   gateway: Pick<Gateway, 'open'>;
@@ -38,30 +42,45 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
     answerInvalid: true,
     inputEnded: () => over(),
   });
-  const session = gateway.open({
-    profile,
-    ...(options.front && { front: options.front }),
-    downstream: { key: randomUUID(), notify: (method, params) => peer.notify(method, params) },
+  const open = (notify: Downstream['notify']) =>
+    gateway.open({
+      profile,
+      ...(options.front && { front: options.front }),
+      downstream: { key: randomUUID(), notify },
+    });
+  const notify: Downstream['notify'] = (method, params) => peer.notify(method, params);
+  const session = open((method, params) => {
+    // A client of the modern era hears what it listens to.
+    if (modern === undefined) notify(method, params);
   });
+  let modern: Promise<ModernStdio> | undefined;
+  const serveModern = async (request: RpcRequest, incoming: Incoming) => {
+    modern ??= import('./modern-stdio.ts').then((era) => era.createModernStdio({ profile, open, notify }));
+    return (await modern).serve(request, incoming);
+  };
   const peer = createPeer(channel, {
     subject: 'the client',
     request: (request, incoming) =>
-      session.front.request(request, {
-        signal: incoming.signal,
-        ...(incoming.progress && { progress: incoming.progress }),
-        notify: (method, params) => peer.notify(method, params),
-        ask: (method, params, asked) => peer.request(method, params, asked),
-      }),
+      isModern(request)
+        ? serveModern(request, incoming)
+        : session.front.request(request, {
+            signal: incoming.signal,
+            ...(incoming.progress && { progress: incoming.progress }),
+            notify,
+            ask: (method, params, asked) => peer.request(method, params, asked),
+          }),
     notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
     closed: () => over(),
   });
   stop.addEventListener('abort', () => over(), { once: true });
   if (!stop.aborted) await ended;
+  (await modern)?.release();
   // A client that closes our input and then says stop is about to kill us: nothing is waited for any more.
   const hurried = stop.aborted ? () => false : () => stop.aborted;
   await drained(() => peer.pending.theirs === 0 || hurried());
   session.close();
+  (await modern)?.close();
   await peer.close();
 }
 

@@ -60,8 +60,7 @@ export async function serveListen(
   let heard: ReadonlySet<string> = new Set();
   let serverInfo: unknown;
   const notify: Downstream['notify'] = (method, params) => {
-    if (heard.has(method))
-      subscription.send({ method, params: { ...params, _meta: metaWith(params, stamp) } }, { kept: false });
+    if (heard.has(method)) subscription.send({ method, params: stamped(params, stamp) }, { kept: false });
   };
   const opened = openFront(visit, deps, { notify, lasts: 'request' });
   const subscription = new Subscription({
@@ -92,7 +91,7 @@ export async function serveListen(
 }
 
 /** The part of the wish that can be fulfilled. */
-async function honour(wanted: Params, capabilities: Params, subscribe: (uri: string) => Promise<unknown>) {
+export async function honour(wanted: Params, capabilities: Params, subscribe: (uri: string) => Promise<unknown>) {
   const can = (kind: string, what: string) => isRecord(capabilities[kind]) && capabilities[kind][what] === true;
   const honoured: Params = {};
   for (const [wish, kind] of LISTS) if (wanted[wish] === true && can(kind, 'listChanged')) honoured[wish] = true;
@@ -111,11 +110,12 @@ async function honour(wanted: Params, capabilities: Params, subscribe: (uri: str
   return kept.length === 0 ? honoured : { ...honoured, resourceSubscriptions: kept };
 }
 
-function* methodsOf(honoured: Params): Generator<string> {
+export function* methodsOf(honoured: Params): Generator<string> {
   for (const [wish, kind] of LISTS) if (honoured[wish] === true) yield `notifications/${kind}/list_changed`;
   if (honoured.resourceSubscriptions !== undefined) yield 'notifications/resources/updated';
 }
 
-function metaWith(params: Params | undefined, stamp: Params): Params {
-  return { ...(isRecord(params?._meta) ? params._meta : {}), ...stamp };
+/** A notification's params under the id of its subscription. */
+export function stamped(params: Params | undefined, stamp: Params): Params {
+  return { ...params, _meta: { ...(isRecord(params?._meta) ? params._meta : {}), ...stamp } };
 }
