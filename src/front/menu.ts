@@ -80,14 +80,17 @@ function offerOf(line: Line, step: Partial<Detail>, maxInstructions: number): Of
   return { line, detail, text, cost: text.length - line.text.length };
 }
 
+/** Less than one in this many servers are few. */
+const FEW = 3;
+
 /**
- * The cheapest offers that fit together. Where most servers would be left out, which ones were not would be chance, and a model
+ * The cheapest offers that fit together. Where most servers would be left out, it would be chance which ones were not, and a model
  * prefers what it sees: then a server takes no more than its share, and the rest is left to the search.
  */
 function affordable(offers: Offer[], room: number): Offer[] {
   const sorted = [...offers].sort((a, b) => a.cost - b.cost || (a.line.server.name < b.line.server.name ? -1 : 1));
   const fitting = takeWhile(sorted, room, (left) => left);
-  return fitting.length * 2 >= sorted.length ? fitting : takeWhile(sorted, room, (left, servers) => left / servers);
+  return fitting.length * FEW >= sorted.length ? fitting : takeWhile(sorted, room, (left, servers) => left / servers);
 }
 
 function takeWhile(sorted: Offer[], room: number, most: (left: number, servers: number) => number): Offer[] {
