@@ -96,10 +96,7 @@ function loadLeniently(settings: Record<string, unknown>) {
 }
 
 /** Settings that would protect or change something, with a value that is not the default. */
-const INERT = [
-  { key: 'lock', value: 'enforce' },
-  { key: 'http.admin', value: { commands: true } },
-];
+const INERT = [{ key: 'http.admin', value: { commands: true } }];
 
 /** The keys in the paragraph on keys without effect; those after `http` are its own. */
 function withoutEffect(): string[] {

@@ -1,6 +1,9 @@
 /** The in-memory world: scripted upstreams behind a real catalog and router, for tests of everything above `upstream/`. */
 import { Catalog } from '../src/catalog/catalog.ts';
 import type { Tool } from '../src/catalog/list.ts';
+import { createGuard } from '../src/catalog/lock.ts';
+import type { LockFile } from '../src/catalog/lock-file.ts';
+import { createPins } from '../src/catalog/pins.ts';
 import type { CatalogStore } from '../src/catalog/store.ts';
 import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
 import type { FrontDeps } from '../src/front/front.ts';
@@ -24,6 +27,7 @@ import type { RequestOptions } from '../src/wire/peer.ts';
 export interface Script {
   tools?: Partial<Tool>[];
   instructions?: string;
+  version?: string;
   /** Replaces what `connect` would answer: throw to stage a server that cannot start. */
   connect?: () => Promise<void>;
   /** Answers every request but the ones that lists are made of, where `tools` is given. */
@@ -35,6 +39,8 @@ export interface Script {
 export interface World {
   catalog: Catalog;
   router: Router;
+  /** The router of another client. */
+  session(key: string): Router;
   deps: FrontDeps;
   /** Every request that reached an upstream, lists excepted. */
   sent: { server: string; method: string; params: Params | undefined }[];
@@ -60,9 +66,16 @@ export function specOf(name: string, more: Partial<ServerSpec> = {}): ServerSpec
   return { ...base, ...more } as ServerSpec;
 }
 
+export interface WorldOptions {
+  settings?: Settings;
+  tools?: Filter;
+  store?: CatalogStore;
+  lockFile?: LockFile;
+}
+
 export function createWorld(
   scripts: Record<string, Script>,
-  { settings = DEFAULTS, tools = {}, store }: { settings?: Settings; tools?: Filter; store?: CatalogStore } = {},
+  { settings = DEFAULTS, tools = {}, store, lockFile: file }: WorldOptions = {},
 ): World {
   const sent: World['sent'] = [];
   const logged: string[] = [];
@@ -71,10 +84,13 @@ export function createWorld(
   const connections = new Map(specs.map((spec) => [spec.name, connectionOf(spec, scripts[spec.name] ?? {}, sent)]));
   const pool = { get: (name: string) => connections.get(name) };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
+  const { lock: mode } = settings;
+  const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log });
   const catalog = new Catalog({
     servers: specs,
     pool,
     log,
+    pins,
     changed: (server) => changes.push(server),
     ...(store && { store }),
   });
@@ -89,7 +105,12 @@ export function createWorld(
   });
   const calls = observer.calls({ profile: 'default' });
   const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
-  const router = createRouter({ catalog, pool, access, checker: createArgumentChecker(), calls, admission });
+  const checker = createArgumentChecker();
+  const session = (key: string) => {
+    const own = { pins: pins.session(key, () => undefined), pinned: () => pins.revision };
+    return createRouter({ catalog, pool, access, checker, calls, admission, ...own });
+  };
+  const router = session('k');
   const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
   const ledger = createLedger();
   const deps = {
@@ -101,29 +122,29 @@ export function createWorld(
     shelf: createResultStore(() => settings.limits.resultStore).ofSession('k'),
     listed: () => catalog.settle(1000),
   };
-  return { catalog, router, deps, sent, logged, changes, stats, observer, ledger };
+  return { catalog, router, session, deps, sent, logged, changes, stats, observer, ledger };
 }
 
 export const CALLER = { key: 'test', capabilities: {} };
 
 function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Connection {
-  const hello: Hello = {
+  const greet = (): Hello => ({
     era: 'legacy',
     protocolVersion: '2025-11-25',
     capabilities: script.capabilities ?? { tools: {} },
-    serverInfo: { name: spec.name, version: '1.0.0' },
+    serverInfo: { name: spec.name, version: script.version ?? '1.0.0' },
     ...(script.instructions !== undefined && { instructions: script.instructions }),
-  };
+  });
   const connect = async () => {
     await script.connect?.();
-    return hello;
+    return greet();
   };
   return {
     name: spec.name,
     spec,
     state: { kind: 'ready', since: 0 },
     offered: '',
-    hello,
+    hello: greet(),
     connect,
     async request(method, params, options = {}) {
       await connect();

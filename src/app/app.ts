@@ -1,4 +1,5 @@
 /** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Config, Profile } from '../config/config.ts';
 import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
@@ -26,6 +27,8 @@ export interface App extends Gateway {
   start(): void;
   /** The router of a profile, for the command line; throws not_found. */
   router(profile?: string): Router;
+  /** Everything that the servers of a profile offer, whoever may use it; throws not_found. */
+  catalog(profile?: string): Pick<Catalog, 'servers' | 'settle'>;
   /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). */
   listed(profile?: string, wait?: number): Promise<void>;
   /** Takes another config in place of the one it runs. Throws, and changes nothing, where that cannot be used. */
@@ -39,6 +42,8 @@ export interface App extends Gateway {
 /** For whom a router is made. */
 interface As {
   principal?: Principal | undefined;
+  /** Of its session. */
+  key?: string;
   offered?: () => string;
 }
 
@@ -81,10 +86,13 @@ export function createApp(initial: Config, options: AppOptions): App {
       hint: `the profiles are: ${names}`,
     });
   };
-  const router = ({ catalog, pool, profile }: Running, access: Access, as: As = {}): Router => {
-    const calls = observer.calls({ profile: profile.name, principal: as.principal?.name });
-    const { offered } = as;
-    return createRouter({ catalog, pool, access, checker, calls, admission, ...(offered && { offered }) });
+  const router = (found: Running, access: Access, as: As = {}): Router => {
+    const { catalog, pool, profile } = found;
+    const { principal, key = 'cli', offered = () => undefined } = as;
+    const calls = observer.calls({ profile: profile.name, principal: principal?.name });
+    const pins = found.pins.session(key, offered);
+    const pinned = () => found.pins.revision;
+    return createRouter({ catalog, pool, access, checker, calls, admission, pins, pinned, offered });
   };
   const listWait = () => config.settings.connect.firstListWait;
   /** Makes what is new known, in the background. */
@@ -110,6 +118,7 @@ export function createApp(initial: Config, options: AppOptions): App {
       const found = find(name);
       return router(found, accessOf(found, undefined));
     },
+    catalog: (name) => find(name).catalog,
     listed: (name, wait = listWait()) => find(name).catalog.settle(wait),
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
@@ -119,7 +128,7 @@ export function createApp(initial: Config, options: AppOptions): App {
       const offered = setOf(caller);
       const connectionTo = (server: string) => pool.get(server, caller);
       const listed = () => catalog.settle(listWait(), { offered: offered(), connectionTo });
-      const own = router(found, accessOf(found, principal), { principal, offered });
+      const own = router(found, accessOf(found, principal), { principal, offered, key: caller.key });
       const shelf =
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)
@@ -133,6 +142,7 @@ export function createApp(initial: Config, options: AppOptions): App {
           found.fronts.delete(front);
           front.close();
           pool.release(downstream.key);
+          found.pins.release(downstream.key);
         },
       };
     },

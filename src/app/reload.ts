@@ -70,6 +70,7 @@ const AT_START: [path: string, read: (settings: Settings) => unknown][] = [
   ['http.port', ({ http }) => http.port],
   ['log', ({ log }) => log],
   ['connect.concurrency', ({ connect }) => connect.concurrency],
+  ['lock', ({ lock }) => lock],
   ['limits.resultStore', ({ limits }) => limits.resultStore],
   ['watch', ({ watch }) => watch],
 ];

@@ -1,5 +1,8 @@
 /** A profile at work: its pool, catalog and rules, and who is told what happens in them. */
 import { Catalog } from '../catalog/catalog.ts';
+import { createGuard } from '../catalog/lock.ts';
+import type { LockFile } from '../catalog/lock-file.ts';
+import { createPins, type Pins } from '../catalog/pins.ts';
 import type { CatalogStore } from '../catalog/store.ts';
 import type { Config, Profile, Settings } from '../config/config.ts';
 import { sameJson } from '../config/json.ts';
@@ -23,6 +26,7 @@ export interface Running {
   wishes: Wishes;
   access: Access;
   policy: Settings['policy'];
+  pins: Pins;
   fronts: Set<Front>;
 }
 
@@ -30,6 +34,8 @@ export interface AppOptions {
   log: Log;
   /** Where catalogs outlive the process; none for the demo. */
   store?: CatalogStore;
+  /** Where accepted definitions are, for `lock: "enforce"`. */
+  lockFile?: LockFile;
   /** Where children are written down while they run, and what they write to stderr. */
   children?: ChildRecords;
   stderr?: StderrFiles;
@@ -40,10 +46,12 @@ export interface AppOptions {
 export function runProfile(
   profile: Profile,
   { settings }: Config,
-  { log, store, children, stderr, observer }: AppOptions & { observer: Pick<Observer, 'emit'> },
+  { log, store, lockFile: file, children, stderr, observer }: AppOptions & { observer: Pick<Observer, 'emit'> },
 ): Running {
   const { name: own } = profile;
   const fronts = new Set<Front>();
+  const { lock: mode } = settings;
+  const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log });
   const pool = createPool({
     servers: profile.servers,
     settings,
@@ -74,6 +82,7 @@ export function runProfile(
     servers: profile.servers,
     pool,
     log,
+    pins,
     ...(store && { store }),
     changed: (server, kinds) => {
       observer.emit({ type: 'lists', profile: own, server, lists: kinds });
@@ -82,7 +91,7 @@ export function runProfile(
   });
   const wishes = createWishes({ pool, log });
   const { policy } = settings;
-  return { profile, pool, catalog, wishes, access: createAccess({ profile, policy }), policy, fronts };
+  return { profile, pool, catalog, wishes, access: createAccess({ profile, policy }), policy, pins, fronts };
 }
 
 /** Gives a profile at work other servers and rules; says what became of which server. Its clients are told that lists may differ. */

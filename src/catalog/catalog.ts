@@ -4,7 +4,9 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection, Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { EMPTY_OFFER, type ListedTool, type ListKind, listOffer, type Offer } from './list.ts';
+import type { ListedTool, ListKind, Offer } from './list.ts';
+import { EMPTY_OFFER, fingerprintsOf, LIST_KINDS, listOffer } from './list.ts';
+import type { Lesson, Pins } from './pins.ts';
 import { type CatalogStore, NO_STORE } from './store.ts';
 
 /** How much is known of a server. A failed one keeps what was listed before. */
@@ -26,6 +28,8 @@ export interface CatalogOptions {
   pool: Pick<Pool, 'get'>;
   log: Log;
   store?: CatalogStore;
+  /** Told of every list. */
+  pins?: Pick<Pins, 'learned'>;
   /** Called when what a server offers has really changed, with the lists that did. */
   changed?: (server: string, kinds: ListKind[]) => void;
 }
@@ -60,7 +64,7 @@ export interface Client {
 }
 
 /** The connection that a list is asked of. */
-type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered'>;
+type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner'>;
 /** One that told of a change, and may have ended since. */
 type Teller = Lister & Pick<Connection, 'state'>;
 
@@ -183,7 +187,10 @@ export class Catalog {
     if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
     const stored = this.#store.read(slot.spec);
     if (stored === undefined) return;
-    for (const [offered, { hello, offer }] of stored.bySet) this.#take(slot, offered, { hello, offer });
+    for (const [offered, { hello, offer }] of stored.bySet) {
+      this.#take(slot, offered, { hello, offer });
+      this.#options.pins?.learned({ ...lessonOf(slot), offered, from: 'store' });
+    }
     slot.listing = { kind: 'listed', at: stored.at, from: 'store' };
     this.#revision++;
   }
@@ -240,6 +247,8 @@ export class Catalog {
       const first = slot.listing.kind !== 'listed' || !slot.bySet.has(connection.offered);
       const kinds = this.#learn(slot, connection.offered, { hello, offer });
       slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
+      const { offered, owner } = connection;
+      this.#options.pins?.learned({ ...lessonOf(slot), offered, owner, from: 'server' });
       // The time matters to the next start where the lists have a life.
       const news = first || kinds.length > 0 || offer.freshFor !== undefined;
       if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet: slot.bySet });
@@ -254,19 +263,13 @@ export class Catalog {
 
 type Learned = { hello: Hello; offer: Offer };
 
-function knownTo(slot: Slot, offered: string | undefined): Known | Slot {
-  return (offered === undefined ? undefined : slot.bySet.get(offered)) ?? slot;
+/** What was learned last. */
+function lessonOf({ spec, hello, tools }: Slot): Pick<Lesson, 'spec' | 'version' | 'tools'> {
+  return { spec, version: String(hello?.serverInfo.version), tools };
 }
 
-const LIST_KINDS: ListKind[] = ['tools', 'resources', 'prompts'];
-
-/** The JSON of each list, to tell a change from a repetition. Instructions are shown with the tools. */
-function fingerprintsOf(hello: Hello | undefined, offer: Offer): Record<ListKind, string> {
-  return {
-    tools: JSON.stringify([hello?.instructions, offer.tools]),
-    resources: JSON.stringify([offer.resources, offer.templates]),
-    prompts: JSON.stringify(offer.prompts),
-  };
+function knownTo(slot: Slot, offered: string | undefined): Known | Slot {
+  return (offered === undefined ? undefined : slot.bySet.get(offered)) ?? slot;
 }
 
 /** The enabled ones in the order of look-up: local modules first. */

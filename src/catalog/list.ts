@@ -36,6 +36,17 @@ export type ListKind = 'tools' | 'resources' | 'prompts';
 
 export const EMPTY_OFFER: Offer = { tools: [], resources: [], templates: [], prompts: [] };
 
+export const LIST_KINDS: ListKind[] = ['tools', 'resources', 'prompts'];
+
+/** The JSON of each list, to tell a change from a repetition. Instructions are shown with the tools. */
+export function fingerprintsOf(hello: Pick<Hello, 'instructions'> | undefined, offer: Offer): Record<ListKind, string> {
+  return {
+    tools: JSON.stringify([hello?.instructions, offer.tools]),
+    resources: JSON.stringify([offer.resources, offer.templates]),
+    prompts: JSON.stringify(offer.prompts),
+  };
+}
+
 /** Cursors are opaque and may repeat, so paging is bounded by count. */
 const MAX_PAGES = 100;
 const MAX_ITEMS = 20_000;

@@ -112,6 +112,26 @@ export const COMMANDS: Command[] = [
     load: () => import('./stats.ts'),
   },
   {
+    usage: 'lock',
+    summary: 'write down what every tool is, and show or accept what changed since',
+    group: 'Configure',
+    options: [
+      CONFIG,
+      PROFILE,
+      { flags: '--accept [target]', doc: 'accept the changes: of everything, of a server, or of server.tool' },
+      JSON_OUT,
+    ],
+    examples: ['mcpx lock', 'mcpx lock --accept github.create_issue'],
+    load: () => import('./lock.ts'),
+  },
+  {
+    usage: 'diff [target]',
+    summary: 'how tools differ from what is locked: mcpx diff server[.tool]; exit code 1 where they do',
+    group: 'Configure',
+    options: [CONFIG, PROFILE, JSON_OUT],
+    load: () => import('./diff.ts'),
+  },
+  {
     usage: 'config path',
     summary: 'where the config is',
     group: 'Configure',

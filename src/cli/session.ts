@@ -1,6 +1,7 @@
 /** What commands share: loading the config, and an App that lives as long as the command. */
 import { join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
+import { createLockFile, type LockFile } from '../catalog/lock-file.ts';
 import { createCatalogStore } from '../catalog/store.ts';
 import type { Config } from '../config/config.ts';
 import { warningText } from '../config/findings.ts';
@@ -75,7 +76,12 @@ export function openApp(config: Config, log: Log, { catalogs = 'stored', counts 
   const children = createChildRecords({ folder: join(home, 'run'), log });
   void children.reap();
   const stderr = createStderrFiles({ folder: join(home, 'logs'), log });
-  return createApp(config, { log, store, children, stderr, ledger });
+  return createApp(config, { log, store, lockFile: openLockFile(log), children, stderr, ledger });
+}
+
+/** Accepted definitions of tools. */
+export function openLockFile(log: Log): LockFile {
+  return createLockFile({ path: join(homeFolder(worldOf()), 'lock.json'), log });
 }
 
 /** Ties the end of an App to the end of the process, when that cannot wait for a stop of its own accord. */

@@ -5,7 +5,6 @@ import { sameJson } from './json.ts';
 
 /** Field → what somebody who set it would rely on. A row goes when its feature comes. */
 const INERT: [path: string, read: (settings: Settings) => unknown, expects: string][] = [
-  ['lock', ({ lock }) => lock, 'changed tool definitions are not held back'],
   ['http.admin.commands', ({ http }) => http.admin.commands, 'there are no administration routes'],
 ];
 

@@ -4,6 +4,7 @@ import type { Settings } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import type { Gate } from '../policy/limits.ts';
 import { type Asking, confirmed, isReadOnly } from './confirm.ts';
+import { reasonOf } from './failures.ts';
 
 export interface Admission {
   /** Undefined where nobody has to be asked; rejects with `refused`. */
@@ -36,3 +37,26 @@ export function createAdmission({ policy, gate }: AdmissionOptions): Admission {
 
 /** For a router without rules of its own. */
 export const ADMIT_ALL: Admission = { confirm: () => undefined, enter: () => undefined, leave: () => undefined };
+
+export interface Waiting {
+  admission: Admission;
+  /** Ends the record of the call. */
+  record(outcome: 'refused', end: { reason: string }): void;
+  asked?: Promise<void> | undefined;
+}
+
+/** Runs once everything that may hold a call back has let it through. */
+export async function admitted<T>({ admission, record, asked }: Waiting, run: () => Promise<T>): Promise<T> {
+  try {
+    if (asked !== undefined) await asked;
+    admission.enter();
+  } catch (error) {
+    record('refused', { reason: reasonOf(error) });
+    throw error;
+  }
+  try {
+    return await run();
+  } finally {
+    admission.leave();
+  }
+}

@@ -2,6 +2,7 @@
 import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
 import type { ListedTool, Tool } from '../catalog/list.ts';
 import type { Named } from '../catalog/names.ts';
+import { NO_PINS, type SessionPins } from '../catalog/pins.ts';
 import { McpxError } from '../errors.ts';
 import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
@@ -9,7 +10,7 @@ import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Inputs } from '../upstream/rounds.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import { ADMIT_ALL, type Admission } from './admission.ts';
+import { ADMIT_ALL, type Admission, admitted } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import type { Confirm } from './confirm.ts';
 import { createExperience, type Experience } from './experience.ts';
@@ -98,11 +99,15 @@ export interface RouterDeps {
   calls: Calls;
   /** Default: nobody is asked, and any number runs. */
   admission?: Admission;
+  /** What this client relies on (default: nothing is held back), and another number whenever that changed by itself. */
+  pins?: SessionPins;
+  pinned?: () => number;
 }
 
 export function createRouter(deps: RouterDeps): Router {
   const { catalog, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
-  const views = createViews({ catalog, access, offered });
+  const { pins = NO_PINS.session('', offered), pinned = () => 0 } = deps;
+  const views = createViews({ catalog, access, offered, pins });
 
   const servers = (): ServerView[] => views.entries().map(views.of);
   const experience = createExperience();
@@ -156,26 +161,6 @@ export function createRouter(deps: RouterDeps): Router {
     }
   }
 
-  /** Runs once everything that may hold a call back has let it through. */
-  async function admitted<T>(
-    record: ReturnType<Calls['begin']>,
-    asked: Promise<void> | undefined,
-    run: () => Promise<T>,
-  ) {
-    try {
-      if (asked !== undefined) await asked;
-      admission.enter();
-    } catch (error) {
-      record('refused', { reason: reasonOf(error) });
-      throw error;
-    }
-    try {
-      return await run();
-    } finally {
-      admission.leave();
-    }
-  }
-
   async function call(request: ToolCall): Promise<ToolResult> {
     const { server } = request;
     const listed = await findToCall(request);
@@ -192,9 +177,12 @@ export function createRouter(deps: RouterDeps): Router {
       throw badArguments({ server, tool, problems: checked.problems, worked });
     }
     if (checked.notes.length > 0) request.noted?.(checked.notes);
+    const held = views.held(server, listed);
+    if (held !== undefined) record('refused', { reason: 'definition' });
+    if (held !== undefined) throw held;
     const { args } = checked;
     const asked = admission.confirm(request, tool, args);
-    return admitted(record, asked, () => run(request, listed, args, record));
+    return admitted({ admission, record, asked }, () => run(request, listed, args, record));
   }
 
   async function run(
@@ -230,7 +218,7 @@ export function createRouter(deps: RouterDeps): Router {
       throw unknownThing(kind, name);
     }
     const record = calls.begin(begun);
-    return admitted(record, undefined, async () => {
+    return admitted({ admission, record }, async () => {
       try {
         const whole = meta === undefined ? params : { ...params, _meta: meta };
         const result = await send(connectionTo(server, request), method, whole, { ...request, repeatable: true });
@@ -245,9 +233,14 @@ export function createRouter(deps: RouterDeps): Router {
 
   return {
     servers,
-    revision: () => `${catalog.revision} ${offered() ?? ''}`,
+    revision: () => `${catalog.revision} ${pinned()} ${offered() ?? ''}`,
     server: async (name) => views.of(await known(name)),
-    tool: async (server, tool) => (await find(server, tool)).tool,
+    async tool(server, tool) {
+      const listed = await find(server, tool);
+      const shown = views.shown(server, listed);
+      if (shown === undefined) throw views.held(server, listed) ?? unknownThing('tool', tool);
+      return shown;
+    },
     call,
     experience,
     forward,

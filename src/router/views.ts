@@ -2,6 +2,8 @@
 import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
 import type { Item, ListedTool, Tool } from '../catalog/list.ts';
 import type { Named } from '../catalog/names.ts';
+import type { SessionPins } from '../catalog/pins.ts';
+import type { McpxError } from '../errors.ts';
 import type { Access, Kind } from '../policy/access.ts';
 
 export interface ServerView {
@@ -18,6 +20,10 @@ export interface Views {
   entries(): ServerEntry[];
   entry(name: string): ServerEntry | undefined;
   tool(server: string, name: string): ListedTool | undefined;
+  /** A tool as this client is to see it; undefined where it is held back. */
+  shown(server: string, listed: ListedTool): Tool | undefined;
+  /** Why a tool must not run, if so. */
+  held(server: string, listed: ListedTool): McpxError | undefined;
   of(entry: ServerEntry): ServerView;
   /** Whether a tool is there and may not be used. */
   denies(server: string, tool: string): boolean;
@@ -30,9 +36,10 @@ export interface ViewsDeps {
   access: Access;
   /** The set of capabilities that the client offers. */
   offered: () => string | undefined;
+  pins: SessionPins;
 }
 
-export function createViews({ catalog, access, offered }: ViewsDeps): Views {
+export function createViews({ catalog, access, offered, pins }: ViewsDeps): Views {
   let hidden: { revision: number; tool: Named[]; prompt: Named[] } | undefined;
   const isDenied = (server: string, kind: Kind, name: string) => !access.allows({ server, kind, name });
 
@@ -47,7 +54,16 @@ export function createViews({ catalog, access, offered }: ViewsDeps): Views {
     entries: () => catalog.servers(offered()).filter(({ name }) => access.allowsServer(name)),
     entry: (name) => (access.allowsServer(name) ? catalog.server(name, offered()) : undefined),
     tool: (server, name) => (isDenied(server, 'tool', name) ? undefined : catalog.find(server, name, offered())),
-    of: (entry) => view(entry, access),
+    shown(server, listed) {
+      const entry = catalog.server(server, offered());
+      return entry && pins.shown(entry, [listed])[0]?.tool;
+    },
+    held(server, listed) {
+      const entry = catalog.server(server, offered());
+      return entry && pins.held(entry, listed);
+    },
+    // What offers nothing yet has not been seen.
+    of: (entry) => view(entry, access, entry.offer.tools.length === 0 ? [] : pins.shown(entry, entry.offer.tools)),
     denies: (server, tool) => catalog.find(server, tool, offered()) !== undefined && isDenied(server, 'tool', tool),
     denied(kind) {
       const { revision } = catalog;
@@ -61,14 +77,14 @@ export function createViews({ catalog, access, offered }: ViewsDeps): Views {
   };
 }
 
-function view(entry: ServerEntry, access: Access): ServerView {
+function view(entry: ServerEntry, access: Access, tools: ListedTool[]): ServerView {
   const { name: server, offer } = entry;
   const seen = (items: Item[], kind: Kind, key: string) =>
     items.filter((item) => access.allows({ server, kind, name: String(item[key]) }));
   return {
     name: server,
     entry,
-    tools: offer.tools.map(({ tool }) => tool).filter(({ name }) => access.allows({ server, kind: 'tool', name })),
+    tools: tools.map(({ tool }) => tool).filter(({ name }) => access.allows({ server, kind: 'tool', name })),
     resources: seen(offer.resources, 'resource', 'uri'),
     templates: seen(offer.templates, 'resource', 'uriTemplate'),
     prompts: seen(offer.prompts, 'prompt', 'name'),

@@ -1,0 +1,47 @@
+/** `mcpx diff`: how tools differ from what is locked, line by line. Exit code 1 where they do. */
+import { canonical, type Definition } from '../catalog/digest.ts';
+import type { Change } from '../catalog/lock.ts';
+import { compareLines } from '../upstream/toolbox/diff.ts';
+import type { Invocation } from './command.ts';
+import { compareWithLock, EXIT_DIFFERENT } from './locked.ts';
+import { note, paint, paintAnswer, print, printJson } from './output.ts';
+import { sourceFlags } from './session.ts';
+
+/** Lines around a change. */
+const CONTEXT = 2;
+
+export function run(invocation: Invocation): Promise<number> {
+  const { args, flags } = invocation;
+  return compareWithLock(invocation, args[0], async ({ servers }) => {
+    const all = servers.flatMap(({ name, changes }) => changes.map((change) => ({ server: name, ...change })));
+    for (const { name, isNew } of servers)
+      if (isNew) note(`${paint('yellow', 'warning:')} nothing of server "${name}" is locked; mcpx lock does that`);
+    if (flags.has('json')) await printJson(all.map(({ kind: change, ...rest }) => ({ ...rest, change })));
+    else if (all.length > 0) await print(all.map(render).join('\n\n'));
+    if (all.length === 0) return 0;
+    note(`\nmcpx lock ${sourceFlags(flags)}--accept [server[.tool]] accepts it`);
+    return EXIT_DIFFERENT;
+  });
+}
+
+function render({ server, tool, kind, before, after }: Change & { server: string }): string {
+  const head = paintAnswer('bold', `${server}.${tool}: ${kind}`);
+  const { diff } = compareLines(linesOf(before), linesOf(after), CONTEXT);
+  const lines = diff.split('\n').filter((line) => !line.startsWith('@@'));
+  return [head, ...lines.map(coloured)].join('\n');
+}
+
+function coloured(line: string): string {
+  if (line.startsWith('+')) return paintAnswer('green', line);
+  return line.startsWith('-') ? paintAnswer('red', line) : line;
+}
+
+/** Descriptions line by line, everything else as indented JSON with sorted keys. */
+function linesOf(definition: Definition | undefined): string[] {
+  if (definition === undefined) return [];
+  const { description = '', name: _, ...rest } = definition;
+  const text = JSON.stringify(JSON.parse(canonical(rest)), null, 2)
+    .split('\n')
+    .slice(1, -1);
+  return [...description.split('\n').filter((line) => line !== ''), ...text];
+}

@@ -1,0 +1,57 @@
+/** `mcpx lock`: writes down what every tool is, shows what changed since, and accepts it. */
+import { accept, type Change } from '../catalog/lock.ts';
+import type { Invocation } from './command.ts';
+import { type Compared, compareWithLock, EXIT_DIFFERENT, type Locking } from './locked.ts';
+import { note, print, printJson, table } from './output.ts';
+import { sourceFlags } from './session.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  const { flags } = invocation;
+  return compareWithLock(invocation, flags.value('accept'), async (locking) => {
+    const { servers, target } = locking;
+    const accepting = flags.has('accept');
+    const open = accepting ? servers.filter(({ changes }) => changes.length > 0) : servers.filter(({ isNew }) => isNew);
+    if (open.length > 0) await settle(locking, open, target?.tool);
+    const left = accepting ? [] : servers.filter(({ isNew, changes }) => !isNew && changes.length > 0);
+    if (flags.has('json')) await printJson(servers.map((server) => describe(server, accepting)));
+    else if (servers.length > 0) await print(table(servers.map((server) => row(server, accepting))));
+    if (left.length === 0) return 0;
+    note(`\nmcpx diff ${sourceFlags(flags)}shows the changes, mcpx lock ${sourceFlags(flags)}--accept accepts them`);
+    return EXIT_DIFFERENT;
+  });
+}
+
+async function settle({ file }: Locking, servers: Compared[], tool: string | undefined): Promise<void> {
+  await file.change((state) => {
+    for (const { key, name, version, live } of servers) {
+      const known = state.get(key) ?? { name, version, tools: new Map(), waiting: new Map() };
+      accept(known, live, tool);
+      state.set(key, { ...known, name, version });
+    }
+  });
+}
+
+function row(server: Compared, accepting: boolean): string[] {
+  const { name, live } = server;
+  return [name, live.size === 1 ? '1 tool' : `${live.size} tools`, said(server, accepting)];
+}
+
+function said({ isNew, changes }: Compared, accepting: boolean): string {
+  if (isNew) return 'locked';
+  if (changes.length === 0) return 'unchanged';
+  return `${accepting ? 'accepted: ' : ''}${counted(changes)}`;
+}
+
+function counted(changes: Change[]): string {
+  const kinds = ['changed', 'new', 'gone'] as const;
+  const counts = kinds.map((kind) => [changes.filter((change) => change.kind === kind).length, kind] as const);
+  return counts
+    .filter(([count]) => count > 0)
+    .map(([count, kind]) => `${count} ${kind}`)
+    .join(', ');
+}
+
+function describe({ name, live, isNew, changes }: Compared, accepting: boolean): unknown {
+  const state = isNew ? 'locked' : changes.length === 0 ? 'unchanged' : accepting ? 'accepted' : 'changed';
+  return { server: name, tools: live.size, state, changes: changes.map(({ tool, kind }) => ({ tool, kind })) };
+}

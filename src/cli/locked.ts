@@ -1,0 +1,99 @@
+/** What the servers offer now, compared with the lock file: the common part of `mcpx lock` and `mcpx diff`. */
+import type { ServerEntry } from '../catalog/catalog.ts';
+import { digestOf } from '../catalog/digest.ts';
+import { type Change, changesOf, lockedOf } from '../catalog/lock.ts';
+import type { Locked, LockFile, LockState } from '../catalog/lock-file.ts';
+import { launchKey } from '../catalog/store.ts';
+import type { Config } from '../config/config.ts';
+import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
+import { createLog } from '../observe/log.ts';
+import { nearest } from '../render/text.ts';
+import type { Invocation } from './command.ts';
+import { note, paint } from './output.ts';
+import { whileWaiting } from './progress.ts';
+import { bindToProcess, longestStart, openApp, openLockFile, readConfig, splitTarget } from './session.ts';
+
+/** Like diff(1): something is different. */
+export const EXIT_DIFFERENT = 1;
+
+/** A server that could be asked. */
+export interface Compared {
+  name: string;
+  key: string;
+  version: string;
+  /** Nothing of it was locked before. */
+  isNew: boolean;
+  live: Map<string, Locked>;
+  changes: Change[];
+}
+
+export interface Locking {
+  servers: Compared[];
+  file: LockFile;
+  target: { server: string; tool?: string } | undefined;
+}
+
+/** Lists the servers themselves, whatever is stored of them; `work` gives the exit code, unless a server could not be asked. */
+export async function compareWithLock(
+  invocation: Invocation,
+  asked: string | undefined,
+  work: (locking: Locking) => Promise<number>,
+): Promise<number> {
+  const config = withoutLock(readConfig(invocation.flags));
+  const log = createLog({ ...config.settings.log, level: config.settings.log.level === 'debug' ? 'debug' : 'error' });
+  const app = openApp(config, log, { catalogs: 'live' });
+  bindToProcess(app, invocation);
+  try {
+    const file = openLockFile(log);
+    const target = asked === undefined ? undefined : splitTarget(asked);
+    const catalog = app.catalog();
+    const wait = longestStart(catalog.servers().map(({ spec }) => spec));
+    await whileWaiting('starting the servers', catalog.settle(wait));
+    const entries = catalog.servers().filter(({ name }) => target === undefined || name === target.server);
+    if (target !== undefined && entries.length === 0) throw noServer(target.server, catalog.servers());
+    const failed = entries.filter(({ listing }) => listing.kind !== 'listed');
+    for (const entry of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(entry)}`);
+    const listed = entries.filter((entry) => !failed.includes(entry));
+    const state = file.read();
+    const servers = listed.map((entry) => compare(entry, state, target?.tool));
+    const code = await work({ servers, file, target });
+    return failed.length > 0 ? EXIT_CODES.unreachable : code;
+  } finally {
+    await app.stop();
+  }
+}
+
+/** These commands settle what is held back, and must see it. */
+function withoutLock(config: Config): Config {
+  return { ...config, settings: { ...config.settings, lock: 'off' } };
+}
+
+function compare({ name, spec, hello, offer }: ServerEntry, state: LockState, tool: string | undefined): Compared {
+  const key = launchKey(spec);
+  const known = state.get(key);
+  const live = lockedOf(offer.tools, digestOf);
+  const changes = known === undefined ? [] : changesOf(known, live);
+  if (tool !== undefined && !live.has(tool) && !known?.tools.has(tool) && !known?.waiting.has(tool))
+    throw new McpxError('not_found', `server "${name}" has no tool "${tool}", and none is locked`, {
+      hint: `mcpx tools ${name}`,
+    });
+  return {
+    name,
+    key,
+    version: String(hello?.serverInfo.version),
+    isNew: known === undefined,
+    live,
+    changes: tool === undefined ? changes : changes.filter((change) => change.tool === tool),
+  };
+}
+
+function noServer(name: string, entries: ServerEntry[]): McpxError {
+  const names = entries.map((entry) => entry.name);
+  const [close] = nearest(name, names);
+  const hint = close === undefined ? `the servers are: ${names.join(', ')}` : `did you mean "${close}"?`;
+  return new McpxError('not_found', `no server is called "${name}"`, { hint });
+}
+
+function whyMissing({ name, listing }: ServerEntry): string {
+  return listing.kind === 'failed' ? messageOf(listing.error) : `server "${name}" is still starting`;
+}
