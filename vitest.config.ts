@@ -25,10 +25,13 @@ export default defineConfig({
       },
     },
     projects: [
-      { extends: true, test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: ['tests/e2e/**'] } },
       {
         extends: true,
-        test: { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 },
+        test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: ['tests/e2e/**', 'tests/interop/**'] },
+      },
+      {
+        extends: true,
+        test: { name: 'e2e', include: ['tests/{e2e,interop}/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 },
       },
     ],
   },

@@ -82,7 +82,7 @@ export function createWorld(
   const changes: string[] = [];
   const specs = Object.entries(scripts).map(([name, script]) => specOf(name, script.spec));
   const connections = new Map(specs.map((spec) => [spec.name, connectionOf(spec, scripts[spec.name] ?? {}, sent)]));
-  const pool = { get: (name: string) => connections.get(name) };
+  const pool = { get: (name: string) => connections.get(name), all: () => [...connections.values()] };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
   const { lock: mode } = settings;
   const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log });
@@ -111,7 +111,7 @@ export function createWorld(
     return createRouter({ catalog, pool, access, checker, calls, admission, ...own });
   };
   const router = session('k');
-  const wishes = createWishes({ pool: { ...pool, all: () => [...connections.values()] }, log });
+  const wishes = createWishes({ pool, log });
   const ledger = createLedger();
   const deps = {
     router,
@@ -152,6 +152,7 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
       sent.push({ server: spec.name, method, params });
       return script.answer?.(method, params, options) ?? { content: [{ type: 'text', text: 'ok' }] };
     },
+    notify: (method, params) => void sent.push({ server: spec.name, method, params }),
     diagnostics: () => ({ stderr: [], noise: 0 }),
     close: async () => undefined,
     killNow: () => undefined,

@@ -68,7 +68,10 @@ export function runProfile(
           if (owner === undefined || front.key === owner) front.heard(server, heard.method, heard.params);
         }
       },
-      request: answerQuestion,
+      request: (server, request, incoming, { owner }) => {
+        const only = owner === undefined ? undefined : [...fronts].find(({ key }) => key === owner);
+        return answerQuestion(server, request, incoming, only && ((...asked) => only.asked(server, ...asked)));
+      },
       state: (server, state, connection) => {
         const reason = 'reason' in state ? state.reason : undefined;
         observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });

@@ -2,26 +2,24 @@
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import type { Connection, Hello } from '../upstream/connection.ts';
+import type { Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { ListedTool, ListKind, Offer } from './list.ts';
-import { EMPTY_OFFER, fingerprintsOf, LIST_KINDS, listOffer } from './list.ts';
+import { fingerprintsOf, LIST_KINDS, listOffer } from './list.ts';
 import type { Lesson, Pins } from './pins.ts';
+import {
+  type Client,
+  emptySlot,
+  isKnown,
+  knownTo,
+  type Lister,
+  type ServerEntry,
+  type Slot,
+  type Teller,
+} from './slot.ts';
 import { type CatalogStore, NO_STORE } from './store.ts';
 
-/** How much is known of a server. A failed one keeps what was listed before. */
-export type Listing =
-  | { kind: 'unlisted' }
-  | { kind: 'listed'; at: number; from: 'server' | 'store' }
-  | { kind: 'failed'; at: number; error: unknown };
-
-export interface ServerEntry {
-  readonly name: string;
-  readonly spec: ServerSpec;
-  readonly listing: Listing;
-  readonly hello: Hello | undefined;
-  readonly offer: Offer;
-}
+export type { Client, Listing, ServerEntry } from './slot.ts';
 
 export interface CatalogOptions {
   servers: ServerSpec[];
@@ -33,40 +31,6 @@ export interface CatalogOptions {
   /** Called when what a server offers has really changed, with the lists that did. */
   changed?: (server: string, kinds: ListKind[]) => void;
 }
-
-/** What a server offers to clients with one set of capabilities: it may list other tools for others. */
-interface Known extends ServerEntry {
-  readonly hello: Hello;
-  readonly tools: Map<string, ListedTool>;
-}
-
-interface Slot {
-  name: string;
-  spec: ServerSpec;
-  listing: Listing;
-  /** What was learned last, whatever the set. */
-  hello: Hello | undefined;
-  offer: Offer;
-  tools: Map<string, ListedTool>;
-  /** By the set of capabilities that was offered, see `offeredKey`. */
-  bySet: Map<string, Known>;
-  inFlight: { connection: Lister; done: Promise<void> } | undefined;
-  refreshTimer: NodeJS.Timeout | undefined;
-  /** What is asked again when the timer fires; undefined means whichever connection there is. */
-  stale: Set<Teller | undefined>;
-}
-
-/** For whom lists are wanted. */
-export interface Client {
-  /** Its set of capabilities, see `offeredKey`. */
-  offered: string;
-  connectionTo(server: string): Lister | undefined;
-}
-
-/** The connection that a list is asked of. */
-type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner'>;
-/** One that told of a change, and may have ended since. */
-type Teller = Lister & Pick<Connection, 'state'>;
 
 /** Lists of one server are at least this far apart, in ms, however often it announces changes. */
 const REFRESH_GAP = 300;
@@ -134,8 +98,7 @@ export class Catalog {
   async settle(wait: number, client?: Client): Promise<void> {
     const open = [...this.#slots.values()].filter((slot) => {
       this.#restore(slot);
-      const known = client === undefined ? slot.bySet.size > 0 : slot.bySet.has(client.offered);
-      return !known && slot.listing.kind !== 'failed';
+      return !isKnown(slot, client) && slot.listing.kind !== 'failed';
     });
     if (open.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
@@ -268,27 +231,8 @@ function lessonOf({ spec, hello, tools }: Slot): Pick<Lesson, 'spec' | 'version'
   return { spec, version: String(hello?.serverInfo.version), tools };
 }
 
-function knownTo(slot: Slot, offered: string | undefined): Known | Slot {
-  return (offered === undefined ? undefined : slot.bySet.get(offered)) ?? slot;
-}
-
 /** The enabled ones in the order of look-up: local modules first. */
 function inOrder(servers: readonly ServerSpec[]): ServerSpec[] {
   const enabled = servers.filter((spec) => !spec.disabled);
   return [...enabled.filter(({ type }) => type === 'module'), ...enabled.filter(({ type }) => type !== 'module')];
-}
-
-function emptySlot(spec: ServerSpec): Slot {
-  return {
-    name: spec.name,
-    spec,
-    listing: { kind: 'unlisted' },
-    hello: undefined,
-    offer: EMPTY_OFFER,
-    tools: new Map(),
-    bySet: new Map(),
-    inFlight: undefined,
-    refreshTimer: undefined,
-    stale: new Set(),
-  };
 }

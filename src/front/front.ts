@@ -4,7 +4,7 @@ import { pageOf } from '../catalog/pages.ts';
 import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
-import { withServer } from '../router/reverse.ts';
+import { towards, withServer } from '../router/reverse.ts';
 import type { Router, ToolResult, Way } from '../router/router.ts';
 import type { Shelf } from '../router/shelf.ts';
 import type { Wishes } from '../router/wishes.ts';
@@ -18,7 +18,7 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from '../wire/message.ts';
-import type { RequestOptions } from '../wire/peer.ts';
+import type { Incoming, RequestOptions } from '../wire/peer.ts';
 import { createAggregate } from './aggregate.ts';
 import { createChanges } from './changes.ts';
 import { createCompact } from './compact.ts';
@@ -36,6 +36,8 @@ export interface Downstream {
   lasts?: 'request';
   /** A notification that belongs to no request; dropped where the client has no stream for it. */
   notify(method: string, params?: Params): void;
+  /** Asks what belongs to no request; absent where the client cannot be asked so. */
+  ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
 }
 
 /** A request of a downstream under way, and the way back to whoever made it. */
@@ -88,6 +90,8 @@ export interface Front {
   changed(kinds: Iterable<ListKind>): void;
   /** An upstream said something that belongs to no call. */
   heard(server: string, method: string, params: Params | undefined): void;
+  /** An upstream that serves this client alone asks it something that belongs to no call. */
+  asked(server: string, request: RpcRequest, incoming: Incoming): Promise<unknown>;
   /** The client has gone. */
   close(): void;
 }
@@ -101,6 +105,7 @@ type Method = (params: Params, way: Way) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
   const { caller, wishes, settings } = deps;
+  const ready = createGate();
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
   const face = FACES[kind]({ ...deps, shelf });
@@ -133,6 +138,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   return {
     key: downstream.key,
     async request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId }) {
+      // Some clients never say so, and go ahead.
+      if (method !== 'initialize') ready.open();
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
       const meta = passableMeta(params);
@@ -154,8 +161,15 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         throw withRequestId(error, requestId);
       }
     },
-    notification() {
-      // `initialized` needs no action; cancellation and progress were handled by the listener.
+    notification({ method }) {
+      // Cancellation and progress were handled by the listener.
+      if (method === 'notifications/initialized') ready.open();
+      if (method === 'notifications/roots/list_changed') wishes.rootsChanged(caller.key);
+    },
+    async asked(server, request, incoming) {
+      // Nothing is asked of a client before it has said that it is ready.
+      if (downstream.ask) await ready.opened;
+      return towards(server, { caller, ...(downstream.ask && { ask: downstream.ask }) }).asked(request, incoming);
     },
     changed: (kinds) => changes.add(face.affected?.(new Set(kinds)) ?? kinds),
     heard(server, method, params = {}) {
@@ -169,6 +183,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       }
     },
     close() {
+      ready.open();
       changes.close();
       shelf.clear();
       wishes.leave(caller.key);
@@ -190,6 +205,14 @@ function announcing(shelf: Shelf, changed: () => void): Shelf {
 
 function keptBy(shelf: Shelf): OwnResources {
   return { list: () => storedResources({ shelf }), read: (uri) => readStored(uri, { shelf }) };
+}
+
+function createGate(): { opened: Promise<void>; open(): void } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
 }
 
 /** The progress token belongs to this hop; the rest of `_meta` is for the upstream. */

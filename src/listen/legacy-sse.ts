@@ -80,6 +80,10 @@ export class SseSession implements Member {
     this.#peer.notify(method, params);
   }
 
+  ask(...asked: Parameters<Peer['request']>): Promise<unknown> {
+    return this.#peer.request(...asked);
+  }
+
   receive(message: Message): void {
     this.#receiver?.message(message);
   }
@@ -114,7 +118,11 @@ export function serveSse(visit: McpVisit, deps: McpDeps): void {
     response,
     invalid: (reason) => log.debug(`a client sent something that is of no use: ${reason}`),
   });
-  session.begin(openFront(visit, deps, { notify: (method, params) => session.notify(method, params) }));
+  const opened = openFront(visit, deps, {
+    notify: (method, params) => session.notify(method, params),
+    ask: (...asked) => session.ask(...asked),
+  });
+  session.begin(opened);
   sessions.add(session);
   response.once('close', () => sessions.end(session, 'the client left'));
 }

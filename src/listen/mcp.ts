@@ -106,7 +106,10 @@ async function initialize(request: RpcRequest, accepts: Accepts, visit: McpVisit
     invalid: (reason) => log.debug(`a client sent something that is of no use: ${reason}`),
     close: () => opened.close(),
   });
-  const opened = openFront(visit, deps, { notify: (method, params) => session.notify(method, params) });
+  const opened = openFront(visit, deps, {
+    notify: (method, params) => session.notify(method, params),
+    ask: (...asked) => session.ask(...asked),
+  });
   sessions.add(session);
   const reply = (outcome: { result: unknown } | { error: ReturnType<typeof toRpcError> }) => {
     const headers: Record<string, string> = 'result' in outcome ? { 'Mcp-Session-Id': session.id } : {};

@@ -1,5 +1,6 @@
 /** One session of Streamable HTTP: a conversation whose messages travel on the streams of many requests. */
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { McpxError } from '../errors.ts';
 import type { Exchange, Front } from '../front/front.ts';
 import type { Principal } from '../policy/auth.ts';
@@ -34,6 +35,8 @@ export interface HttpSessionOptions {
 
 /** The stream of GET, for what belongs to no request. */
 const STANDALONE = '0';
+/** ms that the stream of GET may take to come. */
+const STREAM_WAIT = 2000;
 /** Characters that may wait on the stream of GET before the client is asked nothing more on it. */
 const MAX_WAITING = 1024 * 1024;
 /** Since this revision a client understands an event without data. */
@@ -62,11 +65,17 @@ export class HttpSession implements Member {
   readonly #asked = new Map<Id, Answer>();
   readonly #streams = new Map<string, EventStream>();
   #lastStream = 0;
+  /** Resolves when the stream of GET is there for the first time. */
+  readonly #attached: Promise<void>;
+  #attach: () => void = () => undefined;
   /** Whose exchange is sending just now. */
   #current: Answer | undefined;
 
   constructor(options: HttpSessionOptions) {
     this.#options = options;
+    this.#attached = new Promise((resolve) => {
+      this.#attach = resolve;
+    });
     this.id = options.id;
     this.profile = options.profile;
     this.principal = options.principal;
@@ -106,6 +115,13 @@ export class HttpSession implements Member {
     this.#peer.notify(method, params);
   }
 
+  /** Asks what belongs to no request, on the stream of GET: clients open it a moment after they have said that they are ready. */
+  async ask(...asked: Parameters<Peer['request']>): Promise<unknown> {
+    if (!this.#streams.get(STANDALONE)?.attached)
+      await Promise.race([this.#attached, delay(STREAM_WAIT, undefined, { ref: false })]);
+    return this.#peer.request(...asked);
+  }
+
   post(posted: Posted, response: ServerResponse, accepts: Accepts): void {
     const { messages, refused, batch } = posted;
     const owed = messages.filter(isRequest).length + refused.length;
@@ -133,6 +149,7 @@ export class HttpSession implements Member {
   listen(response: ServerResponse, lastEventId: string | undefined): boolean {
     if (lastEventId === undefined) {
       this.#stream(STANDALONE).attach(response);
+      this.#attach();
       return true;
     }
     const [, name = '', seq] = /^([0-9a-z]{1,12})-(\d{1,15})$/.exec(lastEventId) ?? [];

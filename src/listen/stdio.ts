@@ -42,17 +42,19 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
     answerInvalid: true,
     inputEnded: () => over(),
   });
-  const open = (notify: Downstream['notify']) =>
+  const open = (notify: Downstream['notify'], ask?: Downstream['ask']) =>
     gateway.open({
       profile,
       ...(options.front && { front: options.front }),
-      downstream: { key: randomUUID(), notify },
+      downstream: { key: randomUUID(), notify, ...(ask && { ask }) },
     });
   const notify: Downstream['notify'] = (method, params) => peer.notify(method, params);
-  const session = open((method, params) => {
+  const ask: NonNullable<Downstream['ask']> = (method, params, asked) => peer.request(method, params, asked);
+  const heard: Downstream['notify'] = (method, params) => {
     // A client of the modern era hears what it listens to.
     if (modern === undefined) notify(method, params);
-  });
+  };
+  const session = open(heard, ask);
   let modern: Promise<ModernStdio> | undefined;
   const serveModern = async (request: RpcRequest, incoming: Incoming) => {
     modern ??= import('./modern-stdio.ts').then((era) => era.createModernStdio({ profile, open, notify }));
@@ -67,7 +69,7 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
             signal: incoming.signal,
             ...(incoming.progress && { progress: incoming.progress }),
             notify,
-            ask: (method, params, asked) => peer.request(method, params, asked),
+            ask,
           }),
     notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),

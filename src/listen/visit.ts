@@ -88,11 +88,11 @@ export function isTimely(
 export function openFront(
   { profile, front, principal }: McpVisit,
   { gateway }: McpDeps,
-  { notify, lasts }: Omit<Downstream, 'key'>,
+  { notify, ask, lasts }: Omit<Downstream, 'key'>,
 ): Session {
   return gateway.open({
     profile,
-    downstream: { key: randomUUID(), notify, ...(lasts && { lasts }) },
+    downstream: { key: randomUUID(), notify, ...(ask && { ask }), ...(lasts && { lasts }) },
     ...(front && { front }),
     ...(principal && { principal }),
   });

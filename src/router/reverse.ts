@@ -22,7 +22,7 @@ const QUESTIONS = new Map([
 const PATIENCE = 10 * 60_000;
 
 /** The options of an upstream request that let its questions and messages reach the client. */
-export function towards(server: string, way: WayBack): Pick<RequestOptions, 'asked' | 'heard'> {
+export function towards(server: string, way: WayBack): Required<Pick<RequestOptions, 'asked' | 'heard'>> {
   return {
     asked: (request, incoming) => pass(server, request, incoming, way),
     heard: ({ method, params }: RpcNotification) => way.notify?.(method, withServer(server, params)),
@@ -51,12 +51,17 @@ export function withServer(server: string, params: Params = {}): Params {
   return { ...params, _meta: { ...meta, 'dev.mcpx/server': server } };
 }
 
-/** What an upstream asks, answered by the client whose call it works on. */
-export async function answerQuestion(server: string, request: RpcRequest, incoming: Incoming): Promise<unknown> {
+/** What an upstream asks, answered by the client whose call it works on, else by the only one that its connection serves. */
+export async function answerQuestion(
+  server: string,
+  request: RpcRequest,
+  incoming: Incoming,
+  owner?: RequestOptions['asked'],
+): Promise<unknown> {
   const { about } = incoming;
-  if (about === 'ambiguous') throw unattributed(server, request.method, 'several');
-  if (about?.asked === undefined) throw unattributed(server, request.method, 'none');
-  return about.asked(request, incoming);
+  if (about !== undefined && about !== 'ambiguous' && about.asked) return about.asked(request, incoming);
+  if (owner !== undefined) return owner(request, incoming);
+  throw unattributed(server, request.method, about === 'ambiguous' ? 'several' : 'none');
 }
 
 /** Passes a log message on to the client whose call it belongs to; false when it belongs to none, or is none. */

@@ -23,6 +23,8 @@ export interface Wishes {
   setLevel(level: LogLevel, holder: string): void;
   /** Whether a message of this level is for that downstream; one that set none gets all. */
   hears(level: unknown, holder: string): boolean;
+  /** The servers that serve this downstream alone learn that its roots are others now. */
+  rootsChanged(holder: string): void;
   /** A downstream has gone: what only it wanted is called off. */
   leave(holder: string): void;
   /** An upstream has just been connected: it learns the level. Its own subscriptions a connection renews by itself. */
@@ -70,6 +72,10 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; l
       for (const { name } of pool.all()) tellLevel(name);
     },
     hears: (level, holder) => LEVELS.indexOf(level as LogLevel) >= (levels.get(holder) ?? 0),
+    rootsChanged(holder) {
+      const own = pool.all().filter(({ owner, state }) => owner === holder && state.kind === 'ready');
+      for (const connection of own) connection.notify('notifications/roots/list_changed');
+    },
     leave(holder) {
       levels.delete(holder);
       for (const { server, uri } of [...resources.values()]) {

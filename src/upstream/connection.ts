@@ -102,6 +102,8 @@ export interface Connection {
   connect(): Promise<Hello>;
   /** Connects if need be, waiting for a reconnect within the timeout, then asks. RpcError = the upstream's own words, McpxError = ours. */
   request(method: string, params?: Params, options?: CallOptions): Promise<unknown>;
+  /** Told only while it is connected. */
+  notify(method: string, params?: Params): void;
   diagnostics(): Diagnostics;
   /** Stops it as soon as nothing is under way on it; the next call starts it again. */
   rest(): Promise<void>;
@@ -202,6 +204,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).hello;
       }),
     request: (method, params, wanted) => using(() => inTurn(method, params, { timeout: spec.timeout, ...wanted })),
+    notify: (method, params) => lifecycle.link?.peer.notify(method, params),
     diagnostics() {
       const pid = lifecycle.link?.transport.pid;
       return { ...(pid === undefined ? {} : { pid }), stderr: lifecycle.latest?.stderr?.() ?? [], noise };

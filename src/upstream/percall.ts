@@ -36,6 +36,8 @@ export function perCall({ create, end, slots, shown }: PerCallOptions): Connecti
         slots.leave();
       }
     },
+    // There is no connection that outlives a call.
+    notify: () => undefined,
     diagnostics: () => ({ stderr: [], noise: 0 }),
     // Each call ends what it began.
     rest: async () => undefined,

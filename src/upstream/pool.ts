@@ -8,7 +8,7 @@ import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './m
 import type { ChildRecords } from './owners.ts';
 import { perCall } from './percall.ts';
 import { createSlots } from './queue.ts';
-import { type Caller, introductionOf, offeredKey, type Share, workspaceOf } from './sharing.ts';
+import { type Caller, introductionOf, offeredKey, type Share, sharedKey, workspaceOf } from './sharing.ts';
 import { viewOf } from './stateless.ts';
 import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
@@ -83,7 +83,7 @@ export function createPool(options: PoolOptions): Pool {
       spec: member.spec,
       starts,
       owner: share === 'all' ? undefined : caller?.key,
-      offered: caller && offeredKey(caller),
+      offered: caller && (share === 'all' ? sharedKey(offeredKey(caller)) : offeredKey(caller)),
       introduction: introductionOf(share, caller),
       workspaceFolder: workspaceOf(caller),
       stderr: options.stderr && ((line) => options.stderr?.write(name, line)),
@@ -107,7 +107,7 @@ export function createPool(options: PoolOptions): Pool {
   };
 
   const shared = (member: Member, caller: Caller | undefined): Connection => {
-    const key = caller === undefined ? '' : offeredKey(caller);
+    const key = caller === undefined ? '' : sharedKey(offeredKey(caller));
     const found = member.shared.get(key) ?? create(member, 'all', caller);
     member.shared.set(key, found);
     return found;
@@ -121,7 +121,8 @@ export function createPool(options: PoolOptions): Pool {
     member.claimed.add(stateless(member));
     const offered = offeredKey(caller);
     const { capabilities } = introductionOf('all', caller);
-    const client = { key: '', capabilities };
+    const roots = caller.capabilities.roots === undefined ? {} : { roots: {} };
+    const client = { key: '', capabilities: { ...capabilities, ...roots } };
     const found = member.views.get(offered) ?? viewOf({ base: () => stateless(member), offered, client });
     member.views.set(offered, found);
     return found;

@@ -25,7 +25,8 @@ const SHARED = new Map([
   ['sampling', ['context', 'tools']],
 ]);
 /** Roots belong to one downstream: a server that is told of them may act on them for everybody. */
-const OWN = new Set([...SHARED.keys(), 'roots']);
+const ROOTS = 'roots';
+const OWN = new Set([...SHARED.keys(), ROOTS]);
 
 /**
  * As the config says; else one for all, unless something in it belongs to one downstream. Made once per server, asked at every call.
@@ -43,10 +44,15 @@ export function usesWorkspace(spec: ServerSpec): boolean {
   return JSON.stringify(spec).includes('${workspaceFolder');
 }
 
-/** A name for the set of capabilities that a shared connection offers: a server lists other tools for other capabilities. */
+/** A name for the set of capabilities that a caller offers: a server lists other tools for other capabilities. */
 export function offeredKey(caller: Pick<Caller, 'capabilities'>): string {
   const names = Object.entries(sharedOffer(caller)).map(([name, parts]) => [name, ...Object.keys(parts)].join('.'));
-  return names.join('+');
+  return [...names, ...(caller.capabilities.roots === undefined ? [] : [ROOTS])].join('+');
+}
+
+/** The same set as a shared connection offers it: without roots, which are told on a connection of one's own only. */
+export function sharedKey(key: string): string {
+  return key.replace(/(^|\+)roots$/, '');
 }
 
 function sharedOffer({ capabilities }: Pick<Caller, 'capabilities'>): Record<string, Record<string, unknown>> {

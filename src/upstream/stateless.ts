@@ -25,6 +25,7 @@ export function viewOf({ base, offered, client }: ViewOptions): Connection {
     },
     connect: () => base().connect(),
     request: (method, params, options) => base().request(method, params, { client, ...options }),
+    notify: (method, params) => base().notify(method, params),
     diagnostics: () => base().diagnostics(),
     rest: () => base().rest(),
     dismiss: () => base().dismiss(),

@@ -232,6 +232,7 @@ test('clients with other capabilities may be offered other tools', async () => {
     name: 'one',
     spec: specOf('one'),
     offered: 'sampling',
+    state: { kind: 'ready', since: 0 } as const,
     connect: async () => world.catalog.server('one')!.hello!,
     request: async () => ({ tools: [{ name: 'plain' }, { name: 'samples' }] }),
   };
@@ -242,6 +243,29 @@ test('clients with other capabilities may be offered other tools', async () => {
   expect(world.catalog.servers('sampling')[0]?.offer.tools).toHaveLength(2);
   // A set that nobody has listed with yet is shown what was seen last.
   expect(world.catalog.find('one', 'samples', 'elicitation')).toBeDefined();
+});
+
+test('a client whose connection is shared knows what was listed without its roots', async () => {
+  const world = createWorld({ one: { tools: [{ name: 'plain' }] } });
+  let connects = 0;
+  const shared = {
+    name: 'one',
+    spec: specOf('one'),
+    offered: '',
+    state: { kind: 'ready', since: 0 } as const,
+    connect: async () => {
+      connects++;
+      return world.catalog.server('one')!.hello!;
+    },
+    request: async () => ({ tools: [{ name: 'plain' }] }),
+  };
+  await world.catalog.settle(1000);
+  await world.catalog.settle(1000, { offered: 'roots', connectionTo: () => shared });
+  expect(connects).toBe(0);
+  expect(world.catalog.find('one', 'plain', 'roots')).toBeDefined();
+  // Of its own, it would be asked.
+  await world.catalog.settle(1000, { offered: 'roots', connectionTo: () => ({ ...shared, offered: 'roots' }) });
+  expect(connects).toBe(1);
 });
 
 test('a connection that becomes ready while another is being listed is listed after it', async () => {
@@ -262,6 +286,7 @@ test('a connection that becomes ready while another is being listed is listed af
     name: 'one',
     spec: specOf('one'),
     offered: 'sampling',
+    state: { kind: 'ready', since: 0 } as const,
     connect: async () => hello,
     request: async () => {
       asked++;

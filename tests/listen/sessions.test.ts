@@ -168,6 +168,19 @@ describe('a session of somebody else', () => {
   });
 });
 
+test('what belongs to no request is asked on the stream of GET, which may come a moment later', async () => {
+  const { url, open } = await stage();
+  const client = await connect(url);
+  const [downstream] = [...open].map((one) => one.downstream);
+  const answer = downstream?.ask?.('roots/list', {});
+  const stream = await client.get();
+  const { data } = (await stream.next()) ?? {};
+  expect(data).toMatchObject({ method: 'roots/list' });
+  await client.post({ jsonrpc: '2.0', id: data.id, result: { roots: [] } });
+  expect(await answer).toEqual({ roots: [] });
+  stream.leave();
+});
+
 describe('limits', () => {
   test('the idlest goes when there are too many, one with a stream or a call stays', async () => {
     const reached = gate();

@@ -58,6 +58,16 @@ describe('questions', () => {
     await expect(ask('ambiguous')).rejects.toThrow('several calls are under way');
   });
 
+  test('the only client of a connection is asked where no call, or more than one, can be the reason', async () => {
+    const owner = async () => 'the owner';
+    const ask = (about?: Incoming['about']) =>
+      answerQuestion('github', question('roots/list'), { ...incoming, ...(about && { about }) }, owner);
+    expect(await ask()).toBe('the owner');
+    expect(await ask({})).toBe('the owner');
+    expect(await ask('ambiguous')).toBe('the owner');
+    expect(await ask({ asked: async () => 'the call' })).toBe('the call');
+  });
+
   test('messages of a call go to its client', () => {
     const heard: unknown[] = [];
     const way = { caller: { key: 'k', capabilities: {} }, notify: (...said: unknown[]) => heard.push(said) };

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../src/config/config.ts';
 import { type Caller, createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
-import { introductionOf, offeredKey, shareRule } from '../../src/upstream/sharing.ts';
+import { introductionOf, offeredKey, sharedKey, shareRule } from '../../src/upstream/sharing.ts';
 import {
   call,
   cleanup,
@@ -69,12 +69,22 @@ describe('how a server is shared', () => {
 
   test.each([
     [{}, ''],
-    [{ roots: {}, experimental: { a: 1 } }, ''],
+    [{ roots: {}, experimental: { a: 1 } }, 'roots'],
+    [{ roots: { listChanged: true }, sampling: {} }, 'sampling+roots'],
     [{ sampling: {}, elicitation: {} }, 'elicitation+sampling'],
     [{ elicitation: { url: {}, form: {}, mine: 1 }, sampling: { tools: {} } }, 'elicitation.form.url+sampling.tools'],
     [{ sampling: 'yes' }, ''],
   ])('%j is one kind of offer', (capabilities, key) => {
     expect(offeredKey({ capabilities })).toBe(key);
+  });
+
+  test.each([
+    ['', ''],
+    ['roots', ''],
+    ['sampling+roots', 'sampling'],
+    ['sampling', 'sampling'],
+  ])('%j is offered on a shared connection as %j', (key, shared) => {
+    expect(sharedKey(key)).toBe(shared);
   });
 
   test('a shared connection speaks for mcpx, one of its own for the client', () => {
@@ -203,7 +213,12 @@ describe('a server of the modern era', () => {
       if ('elicitation' in set) expect(await asked).toMatchObject({ resultType: 'input_required' });
       else await expect(asked).rejects.toMatchObject({ code: -32021 });
     }
-    expect(upstreams.affected(first).map(({ offered }) => offered)).toEqual(['', '', 'elicitation.form', 'sampling']);
+    expect(upstreams.affected(first).map(({ offered }) => offered)).toEqual([
+      '',
+      '',
+      'elicitation.form',
+      'sampling+roots',
+    ]);
   });
 
   test('is known as such from an earlier run', async () => {

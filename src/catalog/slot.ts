@@ -1,0 +1,82 @@
+/** What is known of one server: what it offers, to clients of which capabilities, and what is being asked of it. */
+import type { ServerSpec } from '../config/config.ts';
+import type { Connection, Hello } from '../upstream/connection.ts';
+import { sharedKey } from '../upstream/sharing.ts';
+import { EMPTY_OFFER, type ListedTool, type Offer } from './list.ts';
+
+/** How much is known of a server. A failed one keeps what was listed before. */
+export type Listing =
+  | { kind: 'unlisted' }
+  | { kind: 'listed'; at: number; from: 'server' | 'store' }
+  | { kind: 'failed'; at: number; error: unknown };
+
+export interface ServerEntry {
+  readonly name: string;
+  readonly spec: ServerSpec;
+  readonly listing: Listing;
+  readonly hello: Hello | undefined;
+  readonly offer: Offer;
+}
+
+/** What a server offers to clients with one set of capabilities: it may list other tools for others. */
+export interface Known extends ServerEntry {
+  readonly hello: Hello;
+  readonly tools: Map<string, ListedTool>;
+}
+
+export interface Slot {
+  name: string;
+  spec: ServerSpec;
+  listing: Listing;
+  /** What was learned last, whatever the set. */
+  hello: Hello | undefined;
+  offer: Offer;
+  tools: Map<string, ListedTool>;
+  /** By the set of capabilities that was offered, see `offeredKey`. */
+  bySet: Map<string, Known>;
+  inFlight: { connection: Lister; done: Promise<void> } | undefined;
+  refreshTimer: NodeJS.Timeout | undefined;
+  /** What is asked again when the timer fires; undefined means whichever connection there is. */
+  stale: Set<Teller | undefined>;
+}
+
+/** For whom lists are wanted. */
+export interface Client {
+  /** Its set of capabilities, see `offeredKey`. */
+  offered: string;
+  connectionTo(server: string): Lister | undefined;
+}
+
+/** The connection that a list is asked of. */
+export type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner'>;
+/** One that told of a change, and may have ended since. */
+export type Teller = Lister & Pick<Connection, 'state'>;
+
+export function knownTo(slot: Slot, offered: string | undefined): Known | Slot {
+  if (offered === undefined) return slot;
+  return slot.bySet.get(offered) ?? slot.bySet.get(sharedKey(offered)) ?? slot;
+}
+
+/** Whether what the client may see has been listed, by the connection that it has or one that offers the same. */
+export function isKnown(slot: Slot, client: Client | undefined): boolean {
+  if (client === undefined) return slot.bySet.size > 0;
+  const offered = client.connectionTo(slot.name)?.offered ?? client.offered;
+  // Of an earlier time, in which its connection offered more.
+  if (offered !== client.offered) slot.bySet.delete(client.offered);
+  return slot.bySet.has(offered);
+}
+
+export function emptySlot(spec: ServerSpec): Slot {
+  return {
+    name: spec.name,
+    spec,
+    listing: { kind: 'unlisted' },
+    hello: undefined,
+    offer: EMPTY_OFFER,
+    tools: new Map(),
+    bySet: new Map(),
+    inFlight: undefined,
+    refreshTimer: undefined,
+    stale: new Set(),
+  };
+}

@@ -1,0 +1,71 @@
+/** What a server that serves one client alone asks outside of any call, and the news that it is told of that client's roots. */
+import { expect, test } from 'vitest';
+import { createFront } from '../../src/front/front.ts';
+import { SILENT } from '../../src/observe/log.ts';
+import { createWishes } from '../../src/router/wishes.ts';
+import type { Connection } from '../../src/upstream/connection.ts';
+import { createWorld } from '../world.ts';
+
+const incoming = { signal: new AbortController().signal };
+const question = { jsonrpc: '2.0' as const, id: 1, method: 'roots/list' };
+const exchange = { signal: incoming.signal };
+const note = (method: string) => ({ jsonrpc: '2.0' as const, method });
+
+function open(ask?: () => Promise<unknown>) {
+  const world = createWorld({ one: { tools: [] } });
+  world.deps.caller.capabilities = { roots: {} };
+  const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined, ...(ask && { ask }) });
+  return { ...world, front };
+}
+
+/** Whether it is settled by now. */
+const settled = (promise: Promise<unknown>) =>
+  Promise.race([promise.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
+
+test.each([
+  [
+    'says that it is ready',
+    (front: ReturnType<typeof createFront>) => front.notification(note('notifications/initialized')),
+  ],
+  ['goes ahead', (front: ReturnType<typeof createFront>) => front.request({ method: 'ping' }, exchange)],
+])('a client is asked when it %s, and not before', async (_, become) => {
+  const { front } = open(async () => ({ roots: [] }));
+  await front.request({ method: 'initialize', params: { capabilities: { roots: {} } } }, exchange);
+  const answer = front.asked('one', question, incoming);
+  expect(await settled(answer)).toBe(false);
+  await become(front);
+  expect(await answer).toEqual({ roots: [] });
+});
+
+test('a client that cannot be asked is an error at once', async () => {
+  await expect(open().front.asked('one', question, incoming)).rejects.toThrow('cannot answer roots/list');
+});
+
+test('a client that leaves makes nobody wait', async () => {
+  const { front } = open(() => Promise.reject(new Error('gone')));
+  const answer = front.asked('one', question, incoming);
+  front.close();
+  await expect(answer).rejects.toThrow('gone');
+});
+
+test('only servers of its own, and running ones, hear that the roots of a client have changed', async () => {
+  const told: string[] = [];
+  const connection = (name: string, owner: string | undefined, kind: 'ready' | 'idle') =>
+    ({
+      name,
+      owner,
+      state: { kind },
+      notify: (method: string) => told.push(`${name} ${method}`),
+    }) as unknown as Connection;
+  const all = () => [
+    connection('mine', 'k', 'ready'),
+    connection('stopped', 'k', 'idle'),
+    connection('shared', undefined, 'ready'),
+    connection('foreign', 'other', 'ready'),
+  ];
+  const world = createWorld({});
+  const wishes = createWishes({ pool: { get: () => undefined, all }, log: SILENT });
+  const front = createFront('compact', { ...world.deps, wishes }, { key: 'k', notify: () => undefined });
+  front.notification(note('notifications/roots/list_changed'));
+  expect(told).toEqual(['mine notifications/roots/list_changed']);
+});
