@@ -1,0 +1,238 @@
+/** What a question may mean: every word of it with the words that tools use for the same, weighted; Chinese as English too. */
+import { ACTIONS } from './actions.ts';
+import { CHINESE_ACTIONS } from './chinese-actions.ts';
+import { CHINESE_THINGS } from './chinese-things.ts';
+import { type Act, createIntents } from './intent.ts';
+import { LEADS } from './leads.ts';
+import { PRODUCTS } from './products.ts';
+import { GENERAL_ACTS, STOP_CHINESE, STOP_ENGLISH } from './stopwords.ts';
+import { THINGS } from './things.ts';
+import { createWords, plain, stem, unspacedRuns, type Words } from './words.ts';
+
+/** One way to say a thing, in words as the index has them; several words are a phrase. */
+export interface Term {
+  words: string[];
+  /** 1 = as it was typed. */
+  weight: number;
+}
+
+/** A thing that was asked for. */
+export interface Concept {
+  /** The ways to say it, the typed one first. */
+  terms: Term[];
+  /** How much it says, from 0 to 1. */
+  weight: number;
+}
+
+export interface Question {
+  concepts: Concept[];
+  /** What is to be done, where the question says so. */
+  act: Act | undefined;
+}
+
+export interface Meanings {
+  words: Words;
+  read(question: string): Question;
+  /** The words of a text as the index has them, Chinese ones in English too. */
+  wordsOf(text: string): string[];
+  /** The words of a server's name, and what such a product is for. */
+  productOf(server: string): { own: string[]; purpose: string[] };
+  /** What a tool does, by its name and first sentence. */
+  actOf(name: string, sentence: string): Act | undefined;
+}
+
+/** How sure it is that another word means what was typed; phrases have one meaning more often than words. */
+const WEIGHT = { same: 0.55, phrase: 0.7, samePhrase: 1, lead: 1, question: 0.4, beyond: 0.4 };
+/** Of the English words for a Chinese one, by place. */
+const FALLING = [1, 0.85, 0.75, 0.7];
+const GENERAL = 0.7;
+const MAX_QUESTION = 1000;
+const MAX_CONCEPTS = 40;
+const MAX_PHRASE = 4;
+
+/** What is named in a question rather than asked for, with what it is. */
+const NAMED: readonly [RegExp, string][] = [
+  [/\S+@[\w-]+\.[\w.]+/gu, ' email '],
+  [/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|app|edu|gov|cn|de|uk|jp)\b\S*/giu, ' url web page '],
+  [/[\w./\\-]+\.(?:png|jpe?g|gif|webp|svg|bmp)\b/giu, ' image file '],
+  [/[\w./\\-]+\.(?:docx?|pdf|txt|md|ya?ml|toml|ini|log|html?|css|[cm]?[jt]sx?|py|go|rs|java|sh|zip|gz|env)\b/giu, ' file '],
+  [/[\w./\\-]+\.(?:xlsx?|csv|tsv)\b/giu, ' file table '],
+  [/(?<=^|\s)#\p{L}[\p{L}\d_-]*/gu, ' channel '],
+  [/(?<=^|\s)@\p{L}[\p{L}\d_.-]*/gu, ' user '],
+];
+
+export function createMeanings(): Meanings {
+  const words = createWords();
+  const intents = createIntents();
+  const same = readSame([...ACTIONS, ...THINGS]);
+  const leads = readLeads(LEADS);
+  const products = readProducts(PRODUCTS);
+  const chinese = readChinese([...CHINESE_ACTIONS, ...CHINESE_THINGS]);
+  const longest = Math.max(...[...chinese.keys()].map((word) => word.length));
+  const general = new Set(GENERAL_ACTS.split(' ').map(stem));
+  const stop = new Set(STOP_ENGLISH.split(' ').map(stem));
+  const stopChinese = new Set(STOP_CHINESE.split(' '));
+
+  const isPhrase = (key: string) => same.has(key) || leads.has(key);
+
+  function fromEnglish(typed: string[]): Concept[] {
+    const concepts: Concept[] = [];
+    for (let at = 0; at < typed.length; ) {
+      const length = phraseAt(typed, at, isPhrase);
+      const said = typed.slice(at, at + length);
+      at += length;
+      const terms = length > 1 ? phrase(said) : word(said[0] ?? '');
+      if (terms.length > 0) concepts.push({ terms, weight: general.has(said.join(' ')) ? GENERAL : 1 });
+    }
+    return concepts;
+  }
+
+  function word(said: string): Term[] {
+    const lead = leads.get(said);
+    if (stop.has(said)) return lead === undefined ? [] : [{ words: lead, weight: WEIGHT.question }];
+    return [
+      { words: [said], weight: 1 },
+      ...(same.get(said) ?? []).map((other) => ({ words: other, weight: WEIGHT.same })),
+      ...(lead === undefined ? [] : [{ words: lead, weight: WEIGHT.lead }]),
+      ...(/......er$/.test(said) ? [{ words: [stem(said.slice(0, -2))], weight: WEIGHT.same }] : []),
+    ];
+  }
+
+  function phrase(said: string[]): Term[] {
+    const key = said.join(' ');
+    const content = said.filter((one) => !stop.has(one));
+    const lead = leads.get(key);
+    return [
+      ...(content.length === 0 ? [] : [{ words: content, weight: WEIGHT.phrase }]),
+      ...(same.get(key) ?? []).map((other) => ({ words: other, weight: WEIGHT.samePhrase })),
+      ...(lead === undefined ? [] : [{ words: lead, weight: WEIGHT.lead }]),
+    ];
+  }
+
+  function fromChinese(run: string): Concept[] {
+    return piecesOf(run, chinese, longest).flatMap((piece): Concept[] => {
+      const meant = chinese.get(piece);
+      if (meant !== undefined) {
+        const weight = general.has(meant[0]?.join(' ') ?? '') ? GENERAL : 1;
+        return [{ terms: [{ words: [piece], weight: 1 }, ...inEnglish(meant)], weight }];
+      }
+      const rest = words.segment(piece).filter((one) => !stopChinese.has(one));
+      return rest.map(asTyped);
+    });
+  }
+
+  function inEnglish(meant: string[][]): Term[] {
+    const own = meant.map((one, place) => ({ words: one, weight: FALLING[place] ?? 0.65 }));
+    const beyond = same.get(meant[0]?.join(' ') ?? '') ?? [];
+    return [...own, ...beyond.map((one) => ({ words: one, weight: WEIGHT.beyond }))];
+  }
+
+  return {
+    words,
+    read(question) {
+      const text = NAMED.reduce((rest, [what, kind]) => rest.replace(what, kind), plain(question.slice(0, MAX_QUESTION)));
+      const runs = unspacedRuns(text);
+      const typed = words.of(runs.reduce((rest, run) => rest.replace(run, ' '), text));
+      const concepts = [...fromEnglish(typed), ...runs.flatMap(fromChinese)];
+      const asked = intents.isQuestion(typed[0]) ? 'read' : undefined;
+      const said = concepts.flatMap(({ terms }) => terms.filter(({ weight }) => weight === 1).flatMap((term) => term.words));
+      const found = concepts.length > 0 ? concepts : words.of(text).map(asTyped);
+      return { concepts: distinct(found).slice(0, MAX_CONCEPTS), act: asked ?? intents.actOf(said) };
+    },
+    wordsOf: (text) => [
+      ...words.of(text).filter((one) => !stop.has(one)),
+      ...unspacedRuns(text).flatMap((run) =>
+        piecesOf(run, chinese, longest).flatMap((piece) => (chinese.get(piece) ?? []).slice(0, 2).flat()),
+      ),
+    ],
+    productOf(server) {
+      const named = words.of(server);
+      return { own: named, purpose: [...new Set(named.flatMap((one) => products.get(one) ?? []))] };
+    },
+    actOf: (name, sentence) => intents.actOf(words.of(name)) ?? intents.actOf(words.of(sentence).slice(0, 1)),
+  };
+}
+
+/** How many words from here are one phrase; 1 where none begins. */
+function phraseAt(words: string[], at: number, isPhrase: (key: string) => boolean): number {
+  for (let length = Math.min(MAX_PHRASE, words.length - at); length > 1; length--) {
+    if (isPhrase(words.slice(at, at + length).join(' '))) return length;
+  }
+  return 1;
+}
+
+/** Cuts a run into words of the table, longest first, and what is between them. */
+function piecesOf(run: string, table: ReadonlyMap<string, unknown>, longest: number): string[] {
+  const pieces: string[] = [];
+  let unknown = '';
+  for (let at = 0; at < run.length; ) {
+    let length = Math.min(longest, run.length - at);
+    while (length > 0 && !table.has(run.slice(at, at + length))) length--;
+    if (length === 0) {
+      unknown += run[at++];
+      continue;
+    }
+    if (unknown !== '') pieces.push(unknown);
+    unknown = '';
+    pieces.push(run.slice(at, at + length));
+    at += length;
+  }
+  return unknown === '' ? pieces : [...pieces, unknown];
+}
+
+function asTyped(word: string): Concept {
+  return { terms: [{ words: [word], weight: 1 }], weight: 1 };
+}
+
+/** A word said twice is asked for once. */
+function distinct(concepts: Concept[]): Concept[] {
+  const seen = new Map(concepts.map((concept) => [concept.terms[0]?.words.join(' ') ?? '', concept]));
+  return [...seen.values()];
+}
+
+function phraseWords(phrase: string): string[] {
+  return phrase.split('_').map(stem);
+}
+
+function readSame(groups: readonly string[]): Map<string, string[][]> {
+  const same = new Map<string, string[][]>();
+  for (const group of groups) {
+    const members = group.split(' ').map(phraseWords);
+    for (const member of members) {
+      const key = member.join(' ');
+      const others = members.filter((other) => other !== member);
+      same.set(key, [...(same.get(key) ?? []), ...others]);
+    }
+  }
+  return same;
+}
+
+function readProducts(lines: readonly string[]): Map<string, string[]> {
+  const products = new Map<string, string[]>();
+  for (const line of lines) {
+    const [names = '', purpose = ''] = line.split(' > ');
+    const words = purpose.split(/[ -]/).map(stem);
+    for (const name of names.split(' ').map(stem)) products.set(name, [...(products.get(name) ?? []), ...words]);
+  }
+  return products;
+}
+
+function readLeads(lines: readonly string[]): Map<string, string[]> {
+  return new Map(
+    lines.flatMap((line) => {
+      const [said = '', sought = ''] = line.split(' > ');
+      const words = sought.split(' ').flatMap(phraseWords);
+      return said.split(' ').map((one) => [phraseWords(one).join(' '), words] as const);
+    }),
+  );
+}
+
+function readChinese(lines: readonly string[]): Map<string, string[][]> {
+  return new Map(
+    lines.flatMap((line) => {
+      const [chinese = '', english = ''] = line.split('=');
+      const meant = english.split(' ').map(phraseWords);
+      return chinese.split(' ').map((word) => [word, meant] as const);
+    }),
+  );
+}

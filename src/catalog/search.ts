@@ -1,0 +1,68 @@
+/** Search over the tools that somebody may see; what it needs is loaded and built by the first question. */
+import { createHash } from 'node:crypto';
+import type { ServerEntry } from './catalog.ts';
+import type { Corpus, Searchable } from './corpus.ts';
+import type { Tool } from './list.ts';
+import type { Prior } from './ranking.ts';
+
+export interface Hit {
+  server: string;
+  tool: Tool;
+  /** Comparable within one answer only. */
+  score: number;
+}
+
+/** Where to search: the servers with the tools that may be seen of them. */
+export interface Scope {
+  servers: readonly { name: string; tools: readonly Tool[]; entry?: Pick<ServerEntry, 'spec' | 'hello'> }[];
+  /** Another one whenever what a server offers may have changed. */
+  revision: string;
+  /** Only the tools of this server. */
+  only?: string | undefined;
+}
+
+export interface ToolSearch {
+  /** Tools that fit the question, best first. */
+  find(question: string, scope: Scope): Promise<Hit[]>;
+}
+
+/** What is built is shared by all sessions that see the same tools; this many sets at once. */
+const MAX_KEPT = 4;
+export const MAX_HITS = 10;
+/** Further down the list nothing is shown that fits so much worse than the best. */
+const WORTH = { from: 5, share: 0.25 };
+
+export function createToolSearch(prior: Prior = () => 0): ToolSearch {
+  const kept = new Map<string, Corpus>();
+  return {
+    async find(question, scope) {
+      const [{ createCorpus }, { rank }] = await Promise.all([import('./corpus.ts'), import('./ranking.ts')]);
+      const key = keyOf(scope);
+      const corpus = kept.get(key) ?? createCorpus(scope.servers.map(searchable));
+      kept.delete(key);
+      kept.set(key, corpus);
+      for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
+      const ranked = rank(question, corpus, prior).filter(({ server }) => server === (scope.only ?? server));
+      const least = (ranked[0]?.score ?? 0) * WORTH.share;
+      return ranked
+        .filter(({ score }, place) => place < WORTH.from || score >= least)
+        .slice(0, MAX_HITS)
+        .map(({ server, tool, score }) => ({ server, tool, score }));
+    },
+  };
+}
+
+/** Names say who sees what; the revision says of which time. */
+function keyOf({ servers, revision }: Scope): string {
+  const hash = createHash('sha256').update(revision);
+  for (const { name, tools } of servers) {
+    hash.update(`\n${JSON.stringify(name)}`);
+    for (const tool of tools) hash.update(`\0${tool.name}`);
+  }
+  return hash.digest('base64');
+}
+
+function searchable({ name, tools, entry }: Scope['servers'][number]): Searchable {
+  const about = entry?.spec.description ?? entry?.hello?.instructions;
+  return { name, tools, ...(about !== undefined && { about: about.slice(0, 300) }) };
+}
