@@ -4,6 +4,7 @@ import type { Tool } from '../src/catalog/list.ts';
 import { createGuard } from '../src/catalog/lock.ts';
 import type { LockFile } from '../src/catalog/lock-file.ts';
 import { createPins } from '../src/catalog/pins.ts';
+import { createToolSearch } from '../src/catalog/search.ts';
 import type { CatalogStore } from '../src/catalog/store.ts';
 import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
 import type { FrontDeps } from '../src/front/front.ts';
@@ -120,6 +121,7 @@ export function createWorld(
     wishes,
     meter: createMeter(ledger),
     shelf: createResultStore(() => settings.limits.resultStore).ofSession('k'),
+    search: createToolSearch(),
     listed: () => catalog.settle(1000),
   };
   return { catalog, router, session, deps, sent, logged, changes, stats, observer, ledger };

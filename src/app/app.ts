@@ -1,5 +1,6 @@
 /** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ToolSearch } from '../catalog/search.ts';
 import type { Config, Profile } from '../config/config.ts';
 import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
@@ -29,6 +30,8 @@ export interface App extends Gateway {
   router(profile?: string): Router;
   /** Everything that the servers of a profile offer, whoever may use it; throws not_found. */
   catalog(profile?: string): Pick<Catalog, 'servers' | 'settle'>;
+  /** The search of a profile, for the command line; throws not_found. */
+  search(profile?: string): ToolSearch;
   /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). */
   listed(profile?: string, wait?: number): Promise<void>;
   /** Takes another config in place of the one it runs. Throws, and changes nothing, where that cannot be used. */
@@ -54,9 +57,11 @@ export function createApp(initial: Config, options: AppOptions): App {
   const { observer } = observed;
   const ledger = options.ledger ?? createLedger();
   const meter = createMeter(ledger);
+  const learns = () => config.settings.stats && config.settings.search.usage;
   observer.subscribe((happening) => {
     if (happening.type !== 'call_ended' || happening.call.kind !== 'tool') return;
     if (happening.call.outcome !== 'denied') ledger.add({ calls: 1 });
+    if (happening.call.outcome === 'ok' && learns()) options.usage?.record(happening.call.server, happening.call.name);
   });
   const checker = createArgumentChecker();
   const admission = createAdmission({
@@ -69,7 +74,8 @@ export function createApp(initial: Config, options: AppOptions): App {
   });
   const results = createResultStore(() => config.settings.limits.resultStore);
   const started = Date.now();
-  const run = (profile: Profile) => runProfile(profile, config, { ...options, observer });
+  const prior = (server: string, tool: string) => (learns() ? (options.usage?.share(server, tool) ?? 0) : 0);
+  const run = (profile: Profile) => runProfile(profile, config, { ...options, observer, prior });
   const running = new Map(
     config.profiles.filter(({ enabled }) => enabled).map((profile) => [profile.name, run(profile)]),
   );
@@ -119,10 +125,11 @@ export function createApp(initial: Config, options: AppOptions): App {
       return router(found, accessOf(found, undefined));
     },
     catalog: (name) => find(name).catalog,
+    search: (name) => find(name).search,
     listed: (name, wait = listWait()) => find(name).catalog.settle(wait),
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
-      const { wishes, catalog, pool } = found;
+      const { wishes, catalog, pool, search } = found;
       const { settings } = config;
       const caller: Caller = { key: downstream.key, capabilities: {} };
       const offered = setOf(caller);
@@ -133,7 +140,7 @@ export function createApp(initial: Config, options: AppOptions): App {
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)
           : results.ofSession(downstream.key);
-      const deps = { router: own, caller, settings, wishes, meter, shelf, listed };
+      const deps = { router: own, caller, settings, wishes, meter, shelf, search, listed };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {
@@ -163,7 +170,11 @@ export function createApp(initial: Config, options: AppOptions): App {
     },
     async stop(bounds) {
       for (const { catalog } of everything()) catalog.close();
-      await Promise.all([ledger.close(), ...everything().map(({ pool }) => pool.close(bounds))]);
+      await Promise.all([
+        ledger.close(),
+        options.usage?.close(),
+        ...everything().map(({ pool }) => pool.close(bounds)),
+      ]);
       observed.close();
     },
     killNow() {

@@ -3,6 +3,8 @@ import { Catalog } from '../catalog/catalog.ts';
 import { createGuard } from '../catalog/lock.ts';
 import type { LockFile } from '../catalog/lock-file.ts';
 import { createPins, type Pins } from '../catalog/pins.ts';
+import type { Prior } from '../catalog/ranking.ts';
+import { createToolSearch, type ToolSearch } from '../catalog/search.ts';
 import type { CatalogStore } from '../catalog/store.ts';
 import type { Config, Profile, Settings } from '../config/config.ts';
 import { sameJson } from '../config/json.ts';
@@ -10,6 +12,7 @@ import type { Front } from '../front/front.ts';
 import type { Ledger } from '../observe/ledger.ts';
 import type { Log } from '../observe/log.ts';
 import type { Observer } from '../observe/observer.ts';
+import type { Usage } from '../observe/usage.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import { answerQuestion, belongsToCall } from '../router/reverse.ts';
@@ -27,6 +30,7 @@ export interface Running {
   access: Access;
   policy: Settings['policy'];
   pins: Pins;
+  search: ToolSearch;
   fronts: Set<Front>;
 }
 
@@ -41,12 +45,22 @@ export interface AppOptions {
   stderr?: StderrFiles;
   /** Where what was saved is added up; in memory unless told. */
   ledger?: Ledger;
+  /** Which tools are used, over runs; nothing is counted unless told. */
+  usage?: Usage;
 }
 
 export function runProfile(
   profile: Profile,
   { settings }: Config,
-  { log, store, lockFile: file, children, stderr, observer }: AppOptions & { observer: Pick<Observer, 'emit'> },
+  {
+    log,
+    store,
+    lockFile: file,
+    children,
+    stderr,
+    observer,
+    prior,
+  }: AppOptions & { observer: Pick<Observer, 'emit'>; prior: Prior },
 ): Running {
   const { name: own } = profile;
   const fronts = new Set<Front>();
@@ -94,7 +108,9 @@ export function runProfile(
   });
   const wishes = createWishes({ pool, log });
   const { policy } = settings;
-  return { profile, pool, catalog, wishes, access: createAccess({ profile, policy }), policy, pins, fronts };
+  const access = createAccess({ profile, policy });
+  const search = createToolSearch(prior);
+  return { profile, pool, catalog, wishes, access, policy, pins, search, fronts };
 }
 
 /** Gives a profile at work other servers and rules; says what became of which server. Its clients are told that lists may differ. */

@@ -31,7 +31,8 @@ export interface Intents {
 
 export function createIntents(): Intents {
   const acts = new Map<string, Act>();
-  for (const [act, words] of Object.entries(ACTS)) for (const word of words.split(' ')) acts.set(stem(word), act as Act);
+  for (const [act, words] of Object.entries(ACTS))
+    for (const word of words.split(' ')) acts.set(stem(word), act as Act);
   const questions = new Set(QUESTION.split(' ').map(stem));
   return {
     actOf(words) {
@@ -43,7 +44,7 @@ export function createIntents(): Intents {
 }
 
 /** What the score of a tool is multiplied with. */
-export function fit(asked: Act | undefined, done: Act | undefined): number {
+export function suits(asked: Act | undefined, done: Act | undefined): number {
   if (done === undefined) return 1;
   if (asked === undefined) return done === 'delete' ? UNASKED_DELETE : 1;
   return FIT[asked][done];

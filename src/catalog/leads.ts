@@ -13,7 +13,7 @@ export const LEADS: readonly string[] = [
   'how_big how_large disk_space take_space > size info',
   'how_do_i_use how_to_use best_practice tutorial learn_about > docs documentation guide',
   'what_happened what_went > events history logs',
-  'what_is_inside what_is_in look_inside show_contents > read contents file',
+  'what_is_inside what_is_in look_inside show_contents > read list contents',
   'what_is_new what_changed > changes history updates',
   'who_changed who_wrote who_edited > commits history activity',
   'who_did > audit log activity',

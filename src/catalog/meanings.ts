@@ -55,7 +55,10 @@ const NAMED: readonly [RegExp, string][] = [
   [/\S+@[\w-]+\.[\w.]+/gu, ' email '],
   [/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|app|edu|gov|cn|de|uk|jp)\b\S*/giu, ' url web page '],
   [/[\w./\\-]+\.(?:png|jpe?g|gif|webp|svg|bmp)\b/giu, ' image file '],
-  [/[\w./\\-]+\.(?:docx?|pdf|txt|md|ya?ml|toml|ini|log|html?|css|[cm]?[jt]sx?|py|go|rs|java|sh|zip|gz|env)\b/giu, ' file '],
+  [
+    /[\w./\\-]+\.(?:docx?|pdf|txt|md|ya?ml|toml|ini|log|html?|css|[cm]?[jt]sx?|py|go|rs|java|sh|zip|gz|env)\b/giu,
+    ' file ',
+  ],
   [/[\w./\\-]+\.(?:xlsx?|csv|tsv)\b/giu, ' file table '],
   [/(?<=^|\s)#\p{L}[\p{L}\d_-]*/gu, ' channel '],
   [/(?<=^|\s)@\p{L}[\p{L}\d_.-]*/gu, ' user '],
@@ -130,12 +133,17 @@ export function createMeanings(): Meanings {
   return {
     words,
     read(question) {
-      const text = NAMED.reduce((rest, [what, kind]) => rest.replace(what, kind), plain(question.slice(0, MAX_QUESTION)));
+      const text = NAMED.reduce(
+        (rest, [what, kind]) => rest.replace(what, kind),
+        plain(question.slice(0, MAX_QUESTION)),
+      );
       const runs = unspacedRuns(text);
       const typed = words.of(runs.reduce((rest, run) => rest.replace(run, ' '), text));
       const concepts = [...fromEnglish(typed), ...runs.flatMap(fromChinese)];
       const asked = intents.isQuestion(typed[0]) ? 'read' : undefined;
-      const said = concepts.flatMap(({ terms }) => terms.filter(({ weight }) => weight === 1).flatMap((term) => term.words));
+      const said = concepts.flatMap(({ terms }) =>
+        terms.filter(({ weight }) => weight === 1).flatMap((term) => term.words),
+      );
       const found = concepts.length > 0 ? concepts : words.of(text).map(asTyped);
       return { concepts: distinct(found).slice(0, MAX_CONCEPTS), act: asked ?? intents.actOf(said) };
     },

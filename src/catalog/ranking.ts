@@ -1,6 +1,6 @@
 /** Which tools fit a question best: BM25 for each thing asked for, in the way it is said best, and how much of the question is met. */
 import type { Corpus, Document, Home } from './corpus.ts';
-import { fit } from './intent.ts';
+import { suits } from './intent.ts';
 import type { Concept, Term } from './meanings.ts';
 
 export interface Ranked extends Document {
@@ -36,7 +36,7 @@ export function rank(question: string, corpus: Corpus, prior: Prior): Ranked[] {
     if (document === undefined) continue;
     const { server, tool } = document;
     const likely = (1 + KINSHIP * (kinship.get(server) ?? 0)) * (1 + PRIOR * prior(server, tool.name));
-    ranked.push({ ...document, score: score * fit(act, document.act) * likely });
+    ranked.push({ ...document, score: score * suits(act, document.act) * likely });
   }
   return ranked.sort((a, b) => b.score - a.score || (nameOf(a) < nameOf(b) ? -1 : 1));
 }
@@ -106,6 +106,14 @@ function scoresOf({ words }: Term, look: Lookup, typed: boolean): Found {
   return { scores, rarity };
 }
 
+/** The word with two neighbours changed, for each two: the usual slip, which counts as two for others. */
+function swapped(word: string): string[] {
+  const letters = [...word];
+  return letters
+    .slice(1)
+    .map((letter, at) => [...letters.slice(0, at), letter, letters[at], ...letters.slice(at + 2)].join(''));
+}
+
 type Lookup = (word: string, typed: boolean) => Found;
 
 function createLookup({ text, documents }: Corpus): Lookup {
@@ -123,8 +131,12 @@ function createLookup({ text, documents }: Corpus): Lookup {
   return (word, typed) => {
     const found = exactly(word);
     if (!typed || word.length < PREFIX) return found;
-    const misspelt = found.scores.size === 0 && word.length >= MISSPELT;
-    return { ...found, scores: ask(word, { prefix: true, ...(misspelt && { fuzzy: 0.2 }) }) };
+    if (found.scores.size > 0 || word.length < MISSPELT) return { ...found, scores: ask(word, { prefix: true }) };
+    const near = ask(word, { prefix: true, fuzzy: 0.2 });
+    return {
+      ...found,
+      scores: near.size > 0 ? near : ask(swapped(word).find((one) => exactly(one).scores.size > 0) ?? ''),
+    };
   };
 }
 

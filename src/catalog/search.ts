@@ -29,8 +29,8 @@ export interface ToolSearch {
 /** What is built is shared by all sessions that see the same tools; this many sets at once. */
 const MAX_KEPT = 4;
 export const MAX_HITS = 10;
-/** Further down the list nothing is shown that fits so much worse than the best. */
-const WORTH = { from: 5, share: 0.25 };
+/** Nothing is shown that fits so much worse than the best, the less so the further down. */
+const WORTH = { first: 5, share: 0.15, later: 0.3 };
 
 export function createToolSearch(prior: Prior = () => 0): ToolSearch {
   const kept = new Map<string, Corpus>();
@@ -43,13 +43,19 @@ export function createToolSearch(prior: Prior = () => 0): ToolSearch {
       kept.set(key, corpus);
       for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
       const ranked = rank(question, corpus, prior).filter(({ server }) => server === (scope.only ?? server));
-      const least = (ranked[0]?.score ?? 0) * WORTH.share;
+      const best = ranked[0]?.score ?? 0;
       return ranked
-        .filter(({ score }, place) => place < WORTH.from || score >= least)
+        .filter(({ score }, place) => score >= best * (place < WORTH.first ? WORTH.share : WORTH.later))
         .slice(0, MAX_HITS)
-        .map(({ server, tool, score }) => ({ server, tool, score }));
+        .map(({ server, tool, score }) => ({ server, tool: asSeen(tool, server, scope), score }));
     },
   };
+}
+
+/** Two who see the same names may see different definitions, where changed ones are held back: each gets their own. */
+function asSeen(found: Tool, server: string, { servers }: Scope): Tool {
+  const tools = servers.find(({ name }) => name === server)?.tools ?? [];
+  return tools.find(({ name }) => name === found.name) ?? found;
 }
 
 /** Names say who sees what; the revision says of which time. */

@@ -86,7 +86,10 @@ export function stem(word: string): string {
   const base = withoutTense(singular);
   const noun = withoutSuffix(base);
   const bare = noun.length > 4 && noun.endsWith('e') ? noun.slice(0, -1) : noun;
-  return bare.replace(/(?<=..)y$/, 'i').replace(/(?<=..)ysis$/, 'yz').replace(/(?<=...)([iy])s$/, '$1z');
+  return bare
+    .replace(/(?<=..)y$/, 'i')
+    .replace(/(?<=..)ysis$/, 'yz')
+    .replace(/(?<=...)([iy])s$/, '$1z');
 }
 
 function withoutPlural(word: string): string {

@@ -63,9 +63,14 @@ export const COMMANDS: Command[] = [
   },
   {
     usage: 'tools [server]',
-    summary: 'every tool of every server, or of one',
+    summary: 'every tool of every server, or of one; or those that fit a question',
     group: 'Use',
-    options: [...SOURCE, JSON_OUT],
+    options: [
+      ...SOURCE,
+      { flags: '-s, --search <question>', doc: 'only what fits it, best first, in English or Chinese' },
+      JSON_OUT,
+    ],
+    examples: ['mcpx tools', 'mcpx tools -s "what time is it"'],
     load: () => import('./tools.ts'),
   },
   {

@@ -11,6 +11,7 @@ import { homeFolder } from '../config/store.ts';
 import { worldOf } from '../config/world.ts';
 import { createLedger } from '../observe/ledger.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import { createUsage } from '../observe/usage.ts';
 import { createChildRecords } from '../upstream/owners.ts';
 import { createStderrFiles } from '../upstream/stderr-file.ts';
 import { STOP_FAST } from '../upstream/transport.ts';
@@ -76,7 +77,8 @@ export function openApp(config: Config, log: Log, { catalogs = 'stored', counts 
   const children = createChildRecords({ folder: join(home, 'run'), log });
   void children.reap();
   const stderr = createStderrFiles({ folder: join(home, 'logs'), log });
-  return createApp(config, { log, store, lockFile: openLockFile(log), children, stderr, ledger });
+  const usage = createUsage({ file: join(home, 'usage.json'), log });
+  return createApp(config, { log, store, lockFile: openLockFile(log), children, stderr, ledger, usage });
 }
 
 /** Accepted definitions of tools. */

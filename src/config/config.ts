@@ -142,6 +142,7 @@ export interface Settings {
     maxDescription: number;
     maxInstructions: number;
   };
+  search: { usage: boolean };
   connect: {
     mode: 'lazy' | 'eager';
     concurrency: number;
@@ -213,6 +214,7 @@ export const DEFAULTS: Settings = {
   front: { kind: 'compact', dialect: 'inspect', menuBudget: 2000, execSplit: false, structured: 'auto' },
   naming: { style: 'prefix', separator: '__', maxLength: 64, onConflict: 'first-wins', resources: 'wrap' },
   compression: { schema: 'typescript', toon: 'auto', toonMinSize: 3, maxDescription: 160, maxInstructions: 300 },
+  search: { usage: true },
   connect: { mode: 'lazy', concurrency: 8, firstListWait: 3 * SECOND, idleStop: 10 * MINUTE, inheritEnv: 'safe' },
   health: { enabled: true, interval: 30 * SECOND, failures: 3 },
   limits: { resultChars: 40_000, resultStore: 64 * MIB, concurrentCalls: 2048, messageBytes: 16 * MIB },

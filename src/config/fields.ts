@@ -166,6 +166,9 @@ export const SETTINGS = {
     maxDescription: whole('Characters of a description in a list.'),
     maxInstructions: whole("Characters of a server's instructions in a list."),
   }),
+  search: group('Finding tools by what they do.', {
+    usage: flag('Count successful calls of each tool in ~/.mcpx/usage.json, to prefer what is used.'),
+  }),
   connect: group('When servers run.', {
     mode: choice('Start a server at its first call, or all at once.', 'lazy', 'eager'),
     concurrency: whole('Servers that start at the same time.', 1),

@@ -1,6 +1,7 @@
 /** One downstream session: the MCP methods every front answers, around the face that the session was opened with. */
 import type { ListKind, Tool } from '../catalog/list.ts';
 import { pageOf } from '../catalog/pages.ts';
+import type { ToolSearch } from '../catalog/search.ts';
 import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
@@ -67,6 +68,7 @@ export interface FrontDeps {
   meter: Meter;
   /** Where results of this client that are too large to be sent are kept. */
   shelf: Shelf;
+  search: ToolSearch;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
 }

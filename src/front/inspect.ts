@@ -1,4 +1,4 @@
-/** The `inspect` tool: the servers, the tools of one, or one tool's whole definition, as TypeScript. */
+/** The `inspect` tool: the servers, the tools of one, one tool's whole definition as TypeScript, or what fits a question. */
 import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
@@ -8,22 +8,26 @@ import type { ServerView, ToolResult } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
 import { dialectOf } from './dialect.ts';
 import { type Example, exampleCall } from './explain.ts';
+import { findTools, questionOf } from './find.ts';
 import type { FrontDeps } from './front.ts';
 import { inspectStored } from './stored.ts';
 import { findTool, readTarget } from './target.ts';
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf'>;
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf' | 'search'>;
 
 export function createInspect(deps: Deps): (args: Params) => Promise<ToolResult> {
   return async (args) => {
     if (args.result !== undefined) return inspectStored(args, deps);
     const { server, tool } = readTarget(args);
+    const question = questionOf(args);
+    if (question !== undefined && tool === undefined) return findTools(question, server, deps);
     if (server === undefined && tool === undefined) return inspectAll(deps);
     if (tool === undefined) return inspectServer(server as string, deps);
     if (server !== undefined) return inspectTool({ server, tool }, deps);
     await deps.listed();
     // `method: "github"` names a server as often as a tool.
     const known = deps.router.servers().some(({ name }) => name === tool);
+    if (known && question !== undefined) return findTools(question, tool, deps);
     return known ? inspectServer(tool, deps) : inspectTool({ tool }, deps);
   };
 }

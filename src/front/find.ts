@@ -1,0 +1,96 @@
+/** `inspect {query}`: the tools that fit a question, best first, as many and as fully as a fixed number of tokens allows. */
+import { type Hit, MAX_HITS } from '../catalog/search.ts';
+import type { Settings } from '../config/config.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import { clean, cut, nearest, oneLine } from '../render/text.ts';
+import { estimateTokens } from '../render/tokens.ts';
+import { firstSentence, parameterList, renderTool } from '../render/typescript.ts';
+import { didYouMean, some } from '../router/missing.ts';
+import type { ServerView, ToolResult } from '../router/router.ts';
+import type { Params } from '../wire/message.ts';
+import type { FrontDeps } from './front.ts';
+
+/** Tokens of a whole answer, estimated, and what the name of a further tool may cost. */
+const BUDGET = 480;
+const NAME = 14;
+/** A signature of more than this many tokens is shown as the names of its parameters. */
+const SIGNATURE = 90;
+/** Characters of the sentence about a tool. */
+const SENTENCE = 100;
+/** Characters of a question that an answer repeats. */
+const QUOTED = 80;
+
+/** What to search for, where the arguments of `inspect` say so. */
+export function questionOf({ query }: Params): string | undefined {
+  if (query === undefined || query === null || query === '') return undefined;
+  if (typeof query === 'string') return query;
+  throw new McpxError('arguments', '"query" must be a string');
+}
+
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'search'>;
+
+/** Searches in everything that may be seen, or in one server; throws not_found for a server that may not. */
+export async function findTools(question: string, only: string | undefined, deps: Deps): Promise<ToolResult> {
+  const { router, settings, listed, search } = deps;
+  await (only === undefined ? listed() : router.server(only));
+  const servers = router.servers();
+  const hits = await search.find(question, { servers, revision: router.revision(), only });
+  const searched = only === undefined ? servers : servers.filter(({ name }) => name === only);
+  const text = [
+    hits.length > 0 ? describeHits(hits, settings) : nothingFor(question, searched),
+    ...unsearched(searched),
+  ];
+  const structured = settings.front.structured === 'always' && { tools: hits.map(namesOf) };
+  return { content: [{ type: 'text', text: text.join('\n') }], ...(structured && { structuredContent: structured }) };
+}
+
+/** One line for each tool; the further down, the fewer words may be left for it. */
+export function describeHits(hits: Hit[], { compression }: Pick<Settings, 'compression'>): string {
+  const lines: string[] = [];
+  let left = BUDGET;
+  for (const [place, hit] of hits.slice(0, MAX_HITS).entries()) {
+    const reserved = NAME * (Math.min(hits.length, MAX_HITS) - place - 1);
+    const forms = formsOf(hit, compression).map((text) => ({ text, tokens: estimateTokens(text) }));
+    const [fullest, ...shorter] = forms.filter(({ tokens }) => tokens <= left - reserved);
+    const first = fullest?.text === forms[0]?.text && (fullest?.tokens ?? 0) > SIGNATURE ? shorter[0] : fullest;
+    if (first === undefined) break;
+    lines.push(first.text);
+    left -= first.tokens;
+  }
+  return lines.join('\n');
+}
+
+/** From the fullest to the shortest. */
+function formsOf({ server, tool }: Hit, { schema, maxDescription }: Settings['compression']): string[] {
+  const name = `${server}.${oneLine(clean(tool.name))}`;
+  const said = cut(firstSentence(String(tool.description ?? tool.title ?? '')), Math.min(SENTENCE, maxDescription));
+  const called = `${name}(${parameterList(tool.inputSchema)})`;
+  const short = said === '' ? called : `${called} // ${said}`;
+  const signature = renderTool(tool, { form: 'short', maxDescription: Math.min(SENTENCE, maxDescription) });
+  const isSignature = schema === 'typescript' && !signature.startsWith('{');
+  return [...(isSignature ? [`${server}.${signature}`] : [short]), short, called, name];
+}
+
+function nothingFor(question: string, servers: ServerView[]): string {
+  const names = servers.flatMap(({ name, tools }) => tools.map((tool) => `${name}.${tool.name}`));
+  const close = didYouMean(nearest(question, names));
+  const where =
+    servers.length === 0 ? 'No server is configured.' : `The servers are: ${some(servers.map(({ name }) => name))}`;
+  return `No tool matches "${cut(oneLine(clean(question)), QUOTED)}"${close === '' ? '.' : close}\n${where}`;
+}
+
+/** Servers whose tools are not known, so that nobody takes them for searched. */
+function unsearched(servers: ServerView[]): string[] {
+  return servers
+    .filter(({ entry, tools }) => entry.listing.kind !== 'listed' && tools.length === 0)
+    .map(({ name, entry: { listing } }) => {
+      const why =
+        listing.kind === 'failed' ? `not available: ${messageOf(listing.error).split('\n')[0]}` : 'still starting';
+      return `not searched: ${name}: ${why}`;
+    });
+}
+
+function namesOf({ server, tool }: Hit): Params {
+  const { name, description } = tool;
+  return { server, name, ...(description !== undefined && { description }) };
+}

@@ -1,0 +1,133 @@
+/** Which tools are used: successful calls counted over runs and processes, in one small file of names and numbers. */
+import { dirname } from 'node:path';
+import { messageOf } from '../errors.ts';
+import { ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../files.ts';
+import type { Log } from './log.ts';
+
+export interface Usage {
+  /** A call that succeeded. */
+  record(server: string, tool: string): void;
+  /** From 0, never used, to 1: a tool of every day. */
+  share(server: string, tool: string): number;
+  /** Writes down what is not yet; never rejects. */
+  close(): Promise<void>;
+}
+
+export interface UsageOptions {
+  /** Where counts outlive the process; without one they end with it. */
+  file?: string;
+  log?: Pick<Log, 'debug'>;
+}
+
+/** Grows when the form of the file changes; another one is begun anew. */
+const FORMAT = 1;
+/** ms between two writings, at least. */
+const PAUSE = 10_000;
+/** ms to wait for another process that writes. */
+const PATIENCE = 1000;
+/** Tools that are remembered; those used least are forgotten first. */
+const MAX_TOOLS = 2000;
+/** Where one count gets there all are halved, so that what was used long ago fades. */
+const MAX_COUNT = 1024;
+/** Calls that make a tool one of every day. */
+const EVERY_DAY = 64;
+/** A longer name is nobody's habit. */
+const MAX_NAME = 500;
+
+/** By server and tool as JSON, so that no two pairs meet. */
+type Counts = Map<string, number>;
+
+export function createUsage({ file, log }: UsageOptions = {}): Usage {
+  let known: Counts | undefined;
+  let pending: Counts = new Map();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function save(target: string): Promise<void> {
+    timer = undefined;
+    if (pending.size === 0) return;
+    try {
+      ensureFolder(dirname(target));
+      const merge = () => {
+        const counts = bounded(sum(readCounts(target), pending));
+        const rows = [...counts].map(([key, count]) => [...(JSON.parse(key) as [string, string]), count]);
+        writeFileAtomic(target, `${JSON.stringify({ format: FORMAT, calls: rows })}\n`);
+        known = counts;
+        pending = new Map();
+      };
+      await withLock(target, merge, { wait: PATIENCE });
+    } catch (error) {
+      log?.debug(`which tools are used could not be written to "${target}": ${messageOf(error)}`);
+    }
+  }
+
+  return {
+    record(server, tool) {
+      if (server.length + tool.length > MAX_NAME) return;
+      const key = keyOf(server, tool);
+      if (pending.has(key) || pending.size < MAX_TOOLS) pending.set(key, (pending.get(key) ?? 0) + 1);
+      if (file !== undefined) timer ??= setTimeout(() => void save(file), PAUSE).unref();
+    },
+    share(server, tool) {
+      known ??= file === undefined ? new Map() : readCounts(file);
+      const key = keyOf(server, tool);
+      const count = (known.get(key) ?? 0) + (pending.get(key) ?? 0);
+      return Math.min(1, Math.log2(1 + count) / Math.log2(1 + EVERY_DAY));
+    },
+    async close() {
+      clearTimeout(timer);
+      if (file !== undefined) await save(file);
+    },
+  };
+}
+
+function keyOf(server: string, tool: string): string {
+  return JSON.stringify([server, tool]);
+}
+
+function sum(a: Counts, b: Counts): Counts {
+  const total = new Map(a);
+  for (const [key, count] of b) {
+    const before = total.get(key) ?? 0;
+    // What was used last is the last.
+    total.delete(key);
+    total.set(key, before + count);
+  }
+  return total;
+}
+
+function bounded(counts: Counts): Counts {
+  const most = Math.max(0, ...counts.values());
+  const fading = most > MAX_COUNT ? 2 ** Math.ceil(Math.log2(most / MAX_COUNT)) : 1;
+  return new Map(
+    [...counts]
+      .reverse()
+      .map(([key, count]) => [key, Math.ceil(count / fading)] as const)
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, MAX_TOOLS),
+  );
+}
+
+/** What was written down; nothing where that cannot be read. */
+function readCounts(file: string): Counts {
+  try {
+    const value: unknown = JSON.parse(readIfPresent(file) ?? 'null');
+    if (typeof value !== 'object' || value === null) return new Map();
+    const { format, calls } = value as Record<string, unknown>;
+    if (format !== FORMAT || !Array.isArray(calls)) return new Map();
+    return new Map(
+      calls
+        .filter(isRow)
+        .slice(0, MAX_TOOLS)
+        .reverse()
+        .map(([server, tool, count]) => [keyOf(server, tool), count]),
+    );
+  } catch {
+    return new Map();
+  }
+}
+
+function isRow(value: unknown): value is [server: string, tool: string, count: number] {
+  if (!Array.isArray(value)) return false;
+  const [server, tool, count] = value;
+  return typeof server === 'string' && typeof tool === 'string' && Number.isSafeInteger(count) && count > 0;
+}

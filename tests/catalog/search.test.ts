@@ -1,0 +1,176 @@
+/** What is found, by whom, and how fast. The quality over real catalogs is measured by `npm run bench:search`. */
+import { describe, expect, test } from 'vitest';
+import type { Tool } from '../../src/catalog/list.ts';
+import { createToolSearch, type Scope } from '../../src/catalog/search.ts';
+
+type Shelf = Record<string, Partial<Tool>[]>;
+
+const scopeOf = (servers: Shelf, revision = '1'): Scope => ({
+  servers: Object.entries(servers).map(([name, tools]) => ({ name, tools: tools as Tool[] })),
+  revision,
+});
+
+async function find(question: string, servers: Shelf, only?: string): Promise<string[]> {
+  const hits = await createToolSearch().find(question, { ...scopeOf(servers), only });
+  return hits.map(({ server, tool }) => `${server}.${tool.name}`);
+}
+
+const OFFICE: Shelf = {
+  chat: [
+    { name: 'post_message', description: 'Post a message to a channel.' },
+    { name: 'list_channels', description: 'List channels.' },
+    { name: 'add_reaction', description: 'Add an emoji reaction to a message.' },
+  ],
+  code: [
+    { name: 'create_pull_request', description: 'Create a pull request.' },
+    { name: 'merge_pull_request', description: 'Merge a pull request.' },
+    { name: 'list_commits', description: 'List commits of a branch.' },
+    { name: 'searchCode', description: 'Search code.' },
+  ],
+  disk: [
+    { name: 'read_file', description: 'Read a file.' },
+    { name: 'create_directory', description: 'Create a directory.' },
+    { name: 'delete_file', description: 'Delete a file.' },
+    { name: 'list_directory', description: 'List what a directory contains.' },
+  ],
+  calendar: [
+    { name: 'create-event', description: 'Create an event.' },
+    { name: 'list-events', description: 'List events.' },
+  ],
+};
+
+describe('the first hit', () => {
+  const FIRST: [question: string, expected: string][] = [
+    ['make a new folder', 'disk.create_directory'],
+    ['what is in this folder', 'disk.list_directory'],
+    ['get rid of a document', 'disk.delete_file'],
+    ['show me a document', 'disk.read_file'],
+    ['thumbs up', 'chat.add_reaction'],
+    ['merge request', 'code.merge_pull_request'],
+    ['who changed the program', 'code.list_commits'],
+    ['search code', 'code.searchCode'],
+    ['book an appointment', 'calendar.create-event'],
+    ['新建文件夹', 'disk.create_directory'],
+    ['删除文件', 'disk.delete_file'],
+    ['发消息到频道', 'chat.post_message'],
+    ['安排一个会议', 'calendar.create-event'],
+    ['ｃｒｅａｔｅ　ｄｉｒｅｃｔｏｒｙ', 'disk.create_directory'],
+    ['directroy', 'disk.create_directory'],
+  ];
+  test.each(FIRST)('%s → %s', async (question, expected) => {
+    expect((await find(question, OFFICE))[0]).toBe(expected);
+  });
+
+  test('Chinese and Japanese tools are found in their own language, Chinese ones in English as well', async () => {
+    const servers: Shelf = {
+      文档: [
+        { name: 'a', description: '创建一个新的日程' },
+        { name: 'b', description: '删除文件' },
+      ],
+      日本: [
+        { name: 'c', description: '予定を作成する' },
+        { name: 'd', description: 'ファイルを検索する' },
+      ],
+    };
+    expect((await find('日程', servers))[0]).toBe('文档.a');
+    expect((await find('delete a file', servers))[0]).toBe('文档.b');
+    expect((await find('ファイル', servers))[0]).toBe('日本.d');
+    expect((await find('予定を追加', servers))[0]).toBe('日本.c');
+  });
+
+  const FIELDS: [field: string, tool: Partial<Tool>][] = [
+    ['title', { title: 'Zebra' }],
+    ['annotation', { annotations: { title: 'Zebra' } }],
+    ['description', { description: 'Something. And then about the zebra.' }],
+    ['name of a parameter', { inputSchema: { properties: { zebraCount: {} } } }],
+    ['description of a parameter', { inputSchema: { properties: { x: { description: 'How many zebras' } } } }],
+    ['value of a parameter', { inputSchema: { properties: { x: { items: { anyOf: [{ enum: ['zebra', 5] }] } } } } }],
+  ];
+  test.each(FIELDS)('a word in the %s is found', async (_, tool) => {
+    expect(await find('zebras', { s: [{ name: 'one' }, { name: 'two', ...tool }] })).toEqual(['s.two']);
+  });
+
+  test('the name and the purpose of a server count', async () => {
+    const tools = [{ name: 'send', description: 'Send a message.' }];
+    expect((await find('send a message in slack', { telegram: tools, slack: tools }))[0]).toBe('slack.send');
+    expect(
+      (await find('customer in the crm', { hubspot: [{ name: 'search-objects' }], other: [{ name: 'find' }] }))[0],
+    ).toBe('hubspot.search-objects');
+  });
+});
+
+describe('a search', () => {
+  test('is within one server where one is named', async () => {
+    expect((await find('message', OFFICE, 'disk')).filter((name) => !name.startsWith('disk.'))).toEqual([]);
+  });
+
+  test('finds at most ten tools, and none that has nothing to do with it', async () => {
+    const many = Array.from({ length: 50 }, (_, index) => ({ name: `send_${index}`, description: 'Send a message.' }));
+    expect(await find('send a message', { s: many })).toHaveLength(10);
+    expect(await find('qwertz', OFFICE)).toEqual([]);
+  });
+
+  test('sees what changed, and only what its caller may see', async () => {
+    const search = createToolSearch();
+    const names = async (scope: Scope) => (await search.find('zebra', scope)).map(({ tool }) => tool.description);
+    expect(await names(scopeOf({ s: [{ name: 'zebra', description: 'old' }] }, '1'))).toEqual(['old']);
+    expect(await names(scopeOf({ s: [{ name: 'zebra', description: 'new' }] }, '2'))).toEqual(['new']);
+    expect(await names(scopeOf({ s: [] }, '2'))).toEqual([]);
+    expect(await names(scopeOf({ s: [{ name: 'zebra', description: 'new' }] }, '2'))).toEqual(['new']);
+  });
+
+  test('answers each caller with the definition that they see', async () => {
+    const search = createToolSearch();
+    const scopes = ['old', 'new'].map((description) => scopeOf({ s: [{ name: 'zebra', description }] }));
+    const found = await Promise.all(scopes.map((scope) => search.find('zebra', scope)));
+    expect(found.map(([hit]) => hit?.tool.description)).toEqual(['old', 'new']);
+  });
+
+  test('prefers among equals what is used, and nothing for its use alone', async () => {
+    const servers: Shelf = {
+      a: [{ name: 'send_mail', description: 'Send a mail.' }],
+      b: [{ name: 'send_mail', description: 'Send a mail.' }],
+      c: [{ name: 'play_music', description: 'Play music.' }],
+    };
+    const used = (favourite: string) => createToolSearch((server) => (server === favourite ? 1 : 0));
+    const first = async (favourite: string) => (await used(favourite).find('send a mail', scopeOf(servers)))[0]?.server;
+    expect([await first('a'), await first('b'), await first('c')]).toEqual(['a', 'b', 'a']);
+  });
+
+  test('survives what servers say', async () => {
+    const circle: Record<string, unknown> = { properties: {} };
+    (circle.properties as Record<string, unknown>).self = circle;
+    let deep: Record<string, unknown> = { description: 'zebra' };
+    for (let level = 0; level < 1000; level++) deep = { properties: { x: deep } };
+    const odd = [
+      { name: '__proto__', description: 'constructor' },
+      { name: 'x'.repeat(100_000), description: 'y '.repeat(100_000) },
+      { name: 'circle', inputSchema: circle },
+      { name: 'deep', inputSchema: deep },
+      { name: 'numbers', description: 5 as unknown as string, title: {}, inputSchema: [] },
+      { name: 'values', inputSchema: { properties: { a: { enum: [null, {}, 'zebra'] }, b: null } } },
+    ];
+    expect(await find('zebra', { __proto__x: odd })).toEqual(['__proto__x.values']);
+    expect((await find('__proto__', { s: odd }))[0]).toBe('s.__proto__');
+  });
+
+  test('of 1,900 tools is ready in well under two seconds, and each answer in a moment', async () => {
+    const nouns = ['invoice', 'calendar', 'message', 'repository', 'picture', 'document', 'customer', 'device'];
+    const tools = Array.from({ length: 190 }, (_, index) => ({
+      name: `update_${nouns[index % 8]}_${index}`,
+      description: `Update the ${nouns[(index * 3) % 8]}. ${'It changes what is there and keeps the rest as it was. '.repeat(8)}`,
+      inputSchema: {
+        properties: Object.fromEntries(nouns.map((noun) => [noun, { description: `The ${noun} to use` }])),
+      },
+    }));
+    const scope = scopeOf(Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`server${index}`, tools])));
+    const search = createToolSearch();
+    const timed = async () => {
+      const started = performance.now();
+      expect(await search.find('change a picture', scope)).toHaveLength(10);
+      return performance.now() - started;
+    };
+    expect(await timed()).toBeLessThan(8000);
+    expect(await timed()).toBeLessThan(1000);
+  });
+});
