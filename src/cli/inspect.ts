@@ -15,7 +15,14 @@ export function run(invocation: Invocation): Promise<number> {
       if (toolName === undefined) {
         const view = await whileStarting(server, router.server(server));
         if (json) await printJson({ server, tools: view.tools.map(definition) });
-        else await print(describeServer(view, settings));
+        // A person has no context to save.
+        else
+          await print(
+            describeServer(view, {
+              ...settings,
+              limits: { ...settings.limits, resultChars: Number.POSITIVE_INFINITY },
+            }),
+          );
         return 0;
       }
       const tool = await whileStarting(server, router.tool(server, toolName));

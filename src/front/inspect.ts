@@ -3,7 +3,7 @@ import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import { cut, oneLine } from '../render/text.ts';
-import { hasNestedArguments, renderTool } from '../render/typescript.ts';
+import { firstSentence, hasNestedArguments, parameterList, renderTool } from '../render/typescript.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
 import { dialectOf } from './dialect.ts';
@@ -54,15 +54,37 @@ async function inspectTool(target: { server?: string; tool: string }, deps: Deps
   return textResult(describeTool({ ...about, hasFailed }, settings), structured);
 }
 
-/** A server in the short form: one signature and one sentence per tool. Throws what kept it from being listed. */
-export function describeServer(server: ServerView, { compression }: Pick<Settings, 'compression'>): string {
+/** How the tools of a server are written, the fullest first: a server may have thousands. */
+const FORMS: ((tool: Tool, maxDescription: number) => string)[] = [
+  (tool, maxDescription) => renderTool(tool, { form: 'short', maxDescription }),
+  (tool, maxDescription) => {
+    const sentence = cut(firstSentence(tool.description ?? ''), maxDescription);
+    return `${tool.name}(${parameterList(tool.inputSchema)})${sentence === '' ? '' : ` // ${sentence}`}`;
+  },
+  (tool) => `${tool.name}(${parameterList(tool.inputSchema)})`,
+  (tool) => tool.name,
+];
+
+/**
+ * A server in the short form: one signature and one sentence per tool, or less of each where that would be more than
+ * `limits.resultChars` characters. Throws what kept it from being listed.
+ */
+export function describeServer(
+  server: ServerView,
+  { compression, limits }: Pick<Settings, 'compression' | 'limits'>,
+): string {
   const { listing } = server.entry;
   if (listing.kind === 'failed' && server.tools.length === 0) throw listing.error;
   const { maxDescription, schema } = compression;
-  const tools = server.tools.map((tool) =>
-    schema === 'json' ? JSON.stringify(definition(tool)) : renderTool(tool, { form: 'short', maxDescription }),
-  );
-  return [serverLine(server, compression.maxInstructions), ...tools].join('\n');
+  const head = serverLine(server, compression.maxInstructions);
+  if (schema === 'json') return [head, ...server.tools.map((tool) => JSON.stringify(definition(tool)))].join('\n');
+  let text = '';
+  for (const [index, form] of FORMS.entries()) {
+    const note = index === 0 ? [] : ['(too many tools to say everything here: look one up for its signature)'];
+    text = [head, ...note, ...server.tools.map((tool) => form(tool, maxDescription))].join('\n');
+    if (text.length <= limits.resultChars) break;
+  }
+  return text;
 }
 
 interface Described extends Example {

@@ -22,12 +22,13 @@ const READ = {
 
 function open(
   scripts: Record<string, Script>,
-  change: { front?: Partial<Settings['front']>; compression?: Partial<Settings['compression']> } = {},
+  change: { [K in 'front' | 'compression' | 'limits']?: Partial<Settings[K]> } = {},
 ) {
   const settings = {
     ...DEFAULTS,
     front: { ...DEFAULTS.front, ...change.front },
     compression: { ...DEFAULTS.compression, ...change.compression },
+    limits: { ...DEFAULTS.limits, ...change.limits },
   };
   const world = createWorld(scripts, { settings });
   const told: string[] = [];
@@ -180,6 +181,31 @@ describe('inspect', () => {
     expect(text.split('\n')[0]).toBe('files (2 tools) — Local files.');
     expect(text).toContain('read_file(');
     expect(text).not.toContain('Works for any size.');
+  });
+
+  const CROWDED: [number, string][] = [
+    [40_000, 'tool_7({ path: string; tail?: number }) // Does a thing.'],
+    [5000, 'tool_7(path, tail?) // Does a thing.'],
+    [3000, 'tool_7(path, tail?)'],
+    [1000, 'tool_7'],
+  ];
+
+  test.each(CROWDED)('a server of a hundred tools says less of each in %i characters', async (resultChars, line) => {
+    const inputSchema = {
+      type: 'object',
+      properties: { path: { type: 'string' }, tail: { type: 'number' } },
+      required: ['path'],
+    };
+    const tools = Array.from({ length: 100 }, (_, index) => ({
+      name: `tool_${index}`,
+      description: 'Does a thing. And more.',
+      inputSchema,
+    }));
+    const { text } = open({ many: { tools } }, { limits: { resultChars } });
+    const lines = (await text('inspect', { server_name: 'many' })).split('\n');
+    expect(lines).toContain(line);
+    expect(lines.filter((one) => one.startsWith('tool_'))).toHaveLength(100);
+    expect(lines[1]?.startsWith('(too many tools')).toBe(resultChars < 40_000);
   });
 
   test('nothing: the servers with a line each, dead ones with the reason', async () => {
