@@ -18,6 +18,7 @@ import { createResultStore } from '../router/shelf.ts';
 import type { Caller } from '../upstream/pool.ts';
 import { offeredKey } from '../upstream/sharing.ts';
 import type { StopBounds } from '../upstream/transport.ts';
+import { createConflictLog } from './conflicts.ts';
 import { createObserved, metricsFor, seenBy } from './observed.ts';
 import { needsRestart, type Reloaded, swapProfiles } from './reload.ts';
 import { type AppOptions, accessOf, type Running, runProfile } from './running.ts';
@@ -73,6 +74,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     gate: createGate(() => config.settings.limits.concurrentCalls),
   });
   const results = createResultStore(() => config.settings.limits.resultStore);
+  const tellConflicts = createConflictLog(options.log);
   const started = Date.now();
   const prior = (server: string, tool: string) => (learns() ? (options.usage?.share(server, tool) ?? 0) : 0);
   const run = (profile: Profile) => runProfile(profile, config, { ...options, observer, prior });
@@ -134,7 +136,10 @@ export function createApp(initial: Config, options: AppOptions): App {
       const caller: Caller = { key: downstream.key, capabilities: {} };
       const offered = setOf(caller);
       const connectionTo = (server: string) => pool.get(server, caller);
-      const listed = () => catalog.settle(listWait(), { offered: offered(), connectionTo });
+      const listed = async () => {
+        await catalog.settle(listWait(), { offered: offered(), connectionTo });
+        tellConflicts(found, config.settings.naming);
+      };
       const own = router(found, accessOf(found, principal), { principal, offered, key: caller.key });
       const shelf =
         downstream.lasts === 'request'

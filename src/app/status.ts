@@ -1,6 +1,6 @@
 /** What `GET /api/status` and `mcpx status` show; never a secret. */
 import type { ServerEntry } from '../catalog/catalog.ts';
-import type { Config, Profile } from '../config/config.ts';
+import type { Config, Profile, Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { ServerStatus, Status } from '../listen/gateway.ts';
 import { describeSavings, type Ledger } from '../observe/ledger.ts';
@@ -8,6 +8,7 @@ import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection.ts';
 import { VERSION } from '../version.ts';
+import { conflictsOf } from './conflicts.ts';
 import { liveCall, maySeeCall, type Observed } from './observed.ts';
 import { accessOf, type Running } from './running.ts';
 
@@ -35,10 +36,17 @@ export function describeStatus(
         servers: visibleServers(profile, running.get(profile.name), principal).map((spec) =>
           serverStatus(spec, running.get(profile.name), principal),
         ),
+        ...conflictsIn(running.get(profile.name), config.settings, principal),
       })),
     calls: callCounts(observed, principal),
     savings: describeSavings(ledger.totals()),
   };
+}
+
+function conflictsIn(running: Running | undefined, { naming }: Settings, principal: Principal | undefined) {
+  if (running === undefined) return {};
+  const conflicts = conflictsOf(running.catalog.servers(), accessOf(running, principal), naming);
+  return conflicts.length === 0 ? {} : { conflicts };
 }
 
 /** Without a token everything that is configured is shown. */

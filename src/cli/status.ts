@@ -1,7 +1,7 @@
 /** `mcpx status`: what a running gateway says of its servers: states, reasons, when it will try again. */
 import { lookup, worldOf } from '../config/world.ts';
 import { McpxError, messageOf } from '../errors.ts';
-import type { ServerStatus, Status } from '../listen/gateway.ts';
+import type { Conflict, ServerStatus, Status } from '../listen/gateway.ts';
 import { urlOf } from '../listen/guard.ts';
 import type { Invocation } from './command.ts';
 import { print, printJson, table } from './output.ts';
@@ -49,8 +49,13 @@ function report({ version, uptime, profiles, calls }: Status, base: string): str
   const rows = profiles.flatMap(({ name, enabled, servers }) =>
     servers.map((server) => [...(several ? [name] : []), ...row(server, enabled)]),
   );
+  const conflicts = profiles.flatMap(({ conflicts = [] }) => conflicts.map(clash));
   const head = `mcpx ${version} at ${base}, up ${duration(uptime)}, ${calls.calls} calls, ${calls.errors} failed`;
-  return [head, ...(rows.length === 0 ? ['no server is configured'] : [table(rows)])].join('\n');
+  return [head, ...(rows.length === 0 ? ['no server is configured'] : [table(rows)]), ...conflicts].join('\n');
+}
+
+function clash({ kind, name, servers }: Conflict): string {
+  return `not exposed: the ${kind} "${name}", which ${servers.join(' and ')} have ("naming.onConflict" is "error")`;
 }
 
 function row(server: ServerStatus, enabled: boolean): string[] {

@@ -8,6 +8,7 @@ import { type Merged, mergeDrafts } from './merge.ts';
 import { didYouMean } from './nearest.ts';
 import { normalize } from './normalize.ts';
 import { applyOverrides, type Overrides, withFront } from './overrides.ts';
+import { warnSeparator } from './separator.ts';
 import { readSource, type Source } from './source.ts';
 import { bootstrap, configFiles } from './store.ts';
 import { type World, worldOf } from './world.ts';
@@ -91,6 +92,7 @@ function finish(merged: Merged, { options, world, findings, sources }: Finish): 
       : withoutLoops(merged.profiles, { self, http: settings.http, findings, world });
   const profiles = withFront(kept, front);
   if (profile !== undefined) checkProfile(profile, profiles);
+  warnSeparator(settings, profiles, { findings, sources });
   return {
     files: sources.map(({ file }) => file),
     settings,

@@ -13,6 +13,17 @@ export function exposeLinks(result: ToolResult, server: string, style: Style): T
   return { ...result, content: result.content.map((block) => exposeBlock(block, server, style)) };
 }
 
+/** The same in the messages of a prompt. */
+export function exposeMessages(result: unknown, server: string, style: Style): unknown {
+  if (style === 'keep' || !isRecord(result) || !Array.isArray(result.messages)) return result;
+  const messages = result.messages.map((message) =>
+    isRecord(message) && hasUri(message.content)
+      ? { ...message, content: exposeBlock(message.content, server, style) }
+      : message,
+  );
+  return { ...result, messages };
+}
+
 function hasUri(block: unknown): boolean {
   return isRecord(block) && (block.type === 'resource_link' || block.type === 'resource');
 }

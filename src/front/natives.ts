@@ -8,6 +8,7 @@ import type { Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
+import { exposeMessages } from './links.ts';
 
 interface Prompt extends Named {
   item: Item;
@@ -132,7 +133,7 @@ export function createNatives(
       'prompts/get',
       async (params, way) => {
         const { server, name } = await promptOf(params.name, way);
-        return router.forward({
+        const result = await router.forward({
           ...way,
           server,
           kind: 'prompt',
@@ -141,6 +142,7 @@ export function createNatives(
           params: { ...params, name },
           questions: 'pass',
         });
+        return exposeMessages(result, server, style);
       },
     ],
     ['resources/list', list('resources', () => [...exposedResources(deps(), style), ...own.list()])],

@@ -55,7 +55,7 @@ export interface Status {
   version: string;
   /** Seconds. */
   uptime: number;
-  profiles: { name: string; enabled: boolean; servers: ServerStatus[] }[];
+  profiles: { name: string; enabled: boolean; servers: ServerStatus[]; conflicts?: Conflict[] }[];
   calls: {
     calls: number;
     errors: number;
@@ -64,6 +64,13 @@ export interface Status {
   };
   /** Over all runs, where counts are kept. */
   savings: Savings;
+}
+
+/** A name that several servers want and none gets, under `naming.onConflict: "error"`. */
+export interface Conflict {
+  kind: 'tool' | 'prompt';
+  name: string;
+  servers: string[];
 }
 
 export interface ServerStatus {

@@ -58,6 +58,19 @@ test('every server has its state, its tools, and the reason when it is down', as
   await end();
 });
 
+test('names that several servers want, and none gets, are shown', async () => {
+  const { url, end } = await gateway({
+    mcpServers: { one: { type: 'builtin', builtin: 'time' }, two: { type: 'builtin', builtin: 'time' } },
+    naming: { style: 'plain', onConflict: 'error' },
+  });
+  await vi.waitFor(async () => {
+    shown.stdout = '';
+    expect(await mcpx(['status', '--url', url])).toBe(0);
+    expect(shown.stdout).toContain('not exposed: the tool "now", which one and two have');
+  }, PATIENCE);
+  await end();
+});
+
 test('a gateway with tokens wants one', async () => {
   const { url, end } = await gateway({ mcpServers: {}, http: { auth: { tokens: [{ name: 'ci', token: 'right' }] } } });
   expect(await mcpx(['status', '--url', url])).toBe(3);

@@ -402,3 +402,28 @@ test('rule 18: normalise first: a typo in "command" is told once', () => {
   expect(error.message.split('\n')[0]).toBe('server "a" has neither "command" nor "url"');
   expect(error.hint).toBe('did you mean "command" instead of "commnad"?');
 });
+
+describe('separators that some clients refuse', () => {
+  const message = (separator: string) =>
+    `tools get names with "${separator}" in them, which Claude Desktop and models of the OpenAI family refuse (the "naming.separator" that every client takes is "__")`;
+  const list = { servers: [{ id: 'a', command: ['x'] }] };
+  test.each<[title: string, document: object, expected: string[]]>([
+    ['is written down', { naming: { separator: '.' } }, [message('.')]],
+    [
+      'is that of the shape, and tools are shown under such names',
+      { ...list, front: { kind: 'aggregate' } },
+      [message('::')],
+    ],
+    ['is that of the shape, and no tool is', list, []],
+    ['is between nothing', { naming: { separator: '::', style: 'plain' } }, []],
+    ['is taken by all', { naming: { separator: '-' } }, []],
+  ])('a warning where it %s, else none', (_, document, expected) => {
+    expect(warningsOf(document)).toEqual(expected);
+  });
+
+  test('the warning says where', () => {
+    const home = createHome();
+    const file = home.write('config.json', '{\n  "naming": { "separator": "." }\n}');
+    expect(home.load({ files: [file] }).warnings).toMatchObject([{ line: 2, column: 28 }]);
+  });
+});

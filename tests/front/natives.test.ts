@@ -45,6 +45,30 @@ describe('prompts', () => {
     ]);
     await expect(request('prompts/get', { name: 'greet' })).rejects.toMatchObject({ code: -32602 });
   });
+
+  test('resources in their messages can be read under the URIs that they have there', async () => {
+    const text = { role: 'user', content: { type: 'text', text: 'x' } };
+    const link = { role: 'user', content: { type: 'resource_link', uri: 'file:///a', name: 'a' } };
+    const embedded = { role: 'user', content: { type: 'resource', resource: { uri: 'file:///a', text: 'hi' } } };
+    const messages = [text, link, embedded, 'odd'];
+    const answer: Script['answer'] = (method, params) =>
+      method === 'prompts/get' ? { messages, odd: 1 } : full().answer?.(method, params, {});
+    const wrapped = open({ a: full({ answer }) });
+    const got = await wrapped.request('prompts/get', { name: 'a__greet' });
+    const { resources } = await wrapped.request('resources/list');
+    const { uri } = resources[0];
+    expect(got).toEqual({
+      odd: 1,
+      messages: [
+        text,
+        { role: 'user', content: { ...link.content, uri } },
+        { role: 'user', content: { type: 'resource', resource: { uri, text: 'hi' } } },
+        'odd',
+      ],
+    });
+    const kept = open({ a: full({ answer }) }, { resources: 'keep' });
+    expect(await kept.request('prompts/get', { name: 'a__greet' })).toEqual({ messages, odd: 1 });
+  });
 });
 
 describe('resources', () => {
