@@ -34,6 +34,8 @@ export interface Script {
   /** Answers every request but the ones that lists are made of, where `tools` is given. */
   answer?: (method: string, params: Params | undefined, options: RequestOptions) => unknown;
   spec?: Partial<ServerSpec>;
+  /** The key of the only client that it runs for. */
+  owner?: string;
   capabilities?: Record<string, unknown>;
 }
 
@@ -145,6 +147,7 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     name: spec.name,
     spec,
     state: { kind: 'ready', since: 0 },
+    owner: script.owner,
     offered: '',
     hello: greet(),
     connect,

@@ -4,7 +4,7 @@ import type { ToolSearch } from '../catalog/search.ts';
 import type { Config, Profile } from '../config/config.ts';
 import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
-import { createFront } from '../front/front.ts';
+import { createFront, type Downstream } from '../front/front.ts';
 import { createMeter } from '../front/meter.ts';
 import type { Gateway } from '../listen/gateway.ts';
 import { createLedger } from '../observe/ledger.ts';
@@ -48,6 +48,7 @@ interface As {
   principal?: Principal | undefined;
   /** Of its session. */
   key?: string;
+  lasts?: Downstream['lasts'];
   offered?: () => string;
 }
 
@@ -96,11 +97,16 @@ export function createApp(initial: Config, options: AppOptions): App {
   };
   const router = (found: Running, access: Access, as: As = {}): Router => {
     const { catalog, pool, profile } = found;
-    const { principal, key = 'cli', offered = () => undefined } = as;
+    const { principal, key = 'cli', lasts, offered = () => undefined } = as;
     const calls = observer.calls({ profile: profile.name, principal: principal?.name });
     const pins = found.pins.session(key, offered);
     const pinned = () => found.pins.revision;
-    return createRouter({ catalog, pool, access, checker, calls, admission, pins, pinned, offered });
+    const tasks = found.tasks.of(
+      principal
+        ? { holder: `token ${principal.name}`, known: 'by token' }
+        : { holder: lasts === 'request' ? '' : key, known: 'by session' },
+    );
+    return createRouter({ catalog, pool, access, checker, calls, admission, pins, pinned, tasks, offered });
   };
   const listWait = () => config.settings.connect.firstListWait;
   /** Makes what is new known, in the background. */
@@ -140,7 +146,12 @@ export function createApp(initial: Config, options: AppOptions): App {
         await catalog.settle(listWait(), { offered: offered(), connectionTo });
         tellConflicts(found, config.settings.naming);
       };
-      const own = router(found, accessOf(found, principal), { principal, offered, key: caller.key });
+      const own = router(found, accessOf(found, principal), {
+        principal,
+        lasts: downstream.lasts,
+        offered,
+        key: caller.key,
+      });
       const shelf =
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)

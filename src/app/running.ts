@@ -16,6 +16,7 @@ import type { Usage } from '../observe/usage.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import { answerQuestion, belongsToCall } from '../router/reverse.ts';
+import { createTasks, type Tasks } from '../router/tasks.ts';
 import { createWishes, type Wishes } from '../router/wishes.ts';
 import type { PoolChange } from '../upstream/member.ts';
 import type { ChildRecords } from '../upstream/owners.ts';
@@ -27,6 +28,7 @@ export interface Running {
   pool: Pool;
   catalog: Catalog;
   wishes: Wishes;
+  tasks: Tasks;
   access: Access;
   policy: Settings['policy'];
   pins: Pins;
@@ -110,7 +112,8 @@ export function runProfile(
   const { policy } = settings;
   const access = createAccess({ profile, policy });
   const search = createToolSearch(prior);
-  return { profile, pool, catalog, wishes, access, policy, pins, search, fronts };
+  const tasks = createTasks();
+  return { profile, pool, catalog, wishes, tasks, access, policy, pins, search, fronts };
 }
 
 /** Gives a profile at work other servers and rules; says what became of which server. Its clients are told that lists may differ. */

@@ -27,6 +27,7 @@ import type { Meter } from './meter.ts';
 import { createNatives, type OwnResources } from './natives.ts';
 import { createRootsQuestion } from './roots.ts';
 import { readStored, storedResources } from './stored.ts';
+import { createTaskMethods } from './tasks.ts';
 import { introduce } from './welcome.ts';
 
 /** What a listener knows of the client it serves. */
@@ -111,16 +112,20 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
   const face = FACES[kind]({ ...deps, shelf });
-  const learnRoots = createRootsQuestion(deps.router);
+  const roots = createRootsQuestion(deps.router);
 
   async function callTool(params: Params, way: Way): Promise<ToolResult> {
     if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
-    await learnRoots(way);
-    return face.call(params.name, params.arguments, way);
+    await roots.learn(way);
+    const { name, arguments: args, ...extra } = params;
+    // Tasks are no wish of the client in the modern era.
+    if (way.inputs !== undefined) delete extra.task;
+    return face.call(params.name, args, Object.keys(extra).length === 0 ? way : { ...way, extra });
   }
 
   const methods = new Map<string, Method>([
     ...createNatives(deps, kind === 'compact' ? keptBy(shelf) : undefined),
+    ...(kind === 'aggregate' ? createTaskMethods(deps) : []),
     ['initialize', (params) => introduce(params, { kind, face, deps })],
     ['ping', () => ({})],
     [
@@ -166,7 +171,9 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     notification({ method }) {
       // Cancellation and progress were handled by the listener.
       if (method === 'notifications/initialized') ready.open();
-      if (method === 'notifications/roots/list_changed') wishes.rootsChanged(caller.key);
+      if (method !== 'notifications/roots/list_changed') return;
+      roots.forget();
+      wishes.rootsChanged(caller.key);
     },
     async asked(server, request, incoming) {
       // Nothing is asked of a client before it has said that it is ready.
@@ -181,6 +188,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         const uri = exposeUri(resource, settings.naming.resources);
         downstream.notify(method, withServer(server, { ...params, uri }));
       } else if (method === 'notifications/message' && isWanted(method, params)) {
+        downstream.notify(method, withServer(server, params));
+      } else if (method === 'notifications/tasks/status' && deps.router.tasks.server(params.taskId) === server) {
         downstream.notify(method, withServer(server, params));
       }
     },

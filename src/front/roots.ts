@@ -7,14 +7,25 @@ import { isRecord } from '../wire/message.ts';
 /** ms for the answer; a client that is silent works in our own working directory. */
 const PATIENCE = 5000;
 
-/** Asks once, and only where a server of the profile depends on `${workspaceFolder}`. */
-export function createRootsQuestion(router: Pick<Router, 'servers'>): (way: Way) => Promise<void> {
+export interface RootsQuestion {
+  /** Asks once, and only where a server of the profile depends on `${workspaceFolder}`. */
+  learn(way: Way): Promise<void>;
+  /** They have changed: what starts from now on starts in the new ones. */
+  forget(): void;
+}
+
+export function createRootsQuestion(router: Pick<Router, 'servers'>): RootsQuestion {
   let asked: Promise<void> | undefined;
-  return async (way) => {
-    const { caller, ask } = way;
-    if (caller.capabilities.roots === undefined || ask === undefined) return;
-    asked ??= router.servers().some(({ entry }) => usesWorkspace(entry.spec)) ? learn(caller, ask) : Promise.resolve();
-    await asked;
+  return {
+    async learn({ caller, ask }) {
+      if (caller.capabilities.roots === undefined || ask === undefined) return;
+      const matters = () => router.servers().some(({ entry }) => usesWorkspace(entry.spec));
+      asked ??= matters() ? learn(caller, ask) : Promise.resolve();
+      await asked;
+    },
+    forget() {
+      asked = undefined;
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { LEGACY_VERSIONS } from '../upstream/era.ts';
 import { VERSION } from '../version.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Face, FrontDeps } from './front.ts';
+import { extrasOf } from './tasks.ts';
 
 interface Session {
   kind: FrontKind;
@@ -58,6 +59,7 @@ function unionOf(servers: ServerView[]): Params {
     ...(any('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
     ...(any('completions') && { completions: {} }),
     ...(any('logging') && { logging: {} }),
+    ...extrasOf(servers),
   };
 }
 

@@ -1,7 +1,7 @@
 /** MCP of 2026-07-28 over HTTP: every request stands alone, questions come as results, changes on a stream of their own. */
 import type { Downstream } from '../front/front.ts';
 import { IncomingCall } from '../wire/incoming.ts';
-import type { RpcRequest } from '../wire/message.ts';
+import { METHOD_NOT_FOUND, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { EventStream } from './events.ts';
@@ -62,6 +62,12 @@ async function answer(
   response.off('close', gone);
   // Nobody will come back for the answer to a question that nobody has read.
   if (response.destroyed) return round.abort('the client went away');
-  const status = 'error' in answered && answered.error.code === MISSING_CAPABILITY ? 400 : 200;
+  const status = 'error' in answered ? statusOf(request, answered.error.code) : 200;
   reply.give({ jsonrpc: '2.0', id: request.id, ...answered }, status);
+}
+
+/** A front may have no tasks, which is as good as no such method. */
+function statusOf({ method }: RpcRequest, code: number): number {
+  if (code === MISSING_CAPABILITY) return 400;
+  return code === METHOD_NOT_FOUND && method.startsWith('tasks/') ? 404 : 200;
 }

@@ -26,6 +26,9 @@ const METHODS: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'resources/read',
   'completion/complete',
+  'tasks/get',
+  'tasks/update',
+  'tasks/cancel',
   'subscriptions/listen',
 ]);
 
@@ -133,7 +136,9 @@ function hasToken({ _meta }: Params): boolean {
   return isRecord(_meta) && isId(_meta.progressToken);
 }
 
-function discovery({ capabilities, instructions }: Params): Params {
+/** Tasks are an extension in this era, if anything. */
+function discovery({ capabilities: all, instructions }: Params): Params {
+  const { tasks: _, ...capabilities } = isRecord(all) ? all : {};
   return { supportedVersions: [MODERN_VERSION], capabilities, ...(instructions !== undefined && { instructions }) };
 }
 

@@ -1,6 +1,6 @@
 /** What happens in a running mcpx, told once to everybody who counts it, keeps it or shows it. */
 
-export type CallKind = 'tool' | 'prompt' | 'resource';
+export type CallKind = 'tool' | 'prompt' | 'resource' | 'task';
 
 /** How a call ended: the tool's own failure, ours or the upstream's, arguments that do not fit, not permitted. */
 export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused' | 'denied';
@@ -20,7 +20,7 @@ export interface Call extends Scope {
   at: number;
   kind: CallKind;
   server: string;
-  /** A tool's or prompt's own name, a resource's own URI. */
+  /** A tool's or prompt's own name, a resource's own URI, a task's id. */
   name: string;
   /** Of MCP, such as `tools/call`. */
   method: string;

@@ -8,66 +8,20 @@ import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
-import type { Inputs } from '../upstream/rounds.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import { ADMIT_ALL, type Admission, admitted } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
-import type { Confirm } from './confirm.ts';
 import { createExperience, type Experience } from './experience.ts';
 import { describe, reasonOf, unknownThing } from './failures.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
-import { towards, type WayBack } from './reverse.ts';
+import type { Forward, Questioned, ToolCall, ToolResult, Way } from './request.ts';
+import { towards } from './reverse.ts';
+import { createTasks, type OwnTasks } from './tasks.ts';
 import { createViews, type ServerView } from './views.ts';
 
+export type { Forward, ToolCall, ToolResult, Way } from './request.ts';
 export type { ServerView } from './views.ts';
-
-/** The result of a tool as the upstream sent it; unknown fields survive. */
-export interface ToolResult extends Record<string, unknown> {
-  content?: unknown[];
-  structuredContent?: unknown;
-  isError?: boolean;
-}
-
-/** A downstream's request under way. */
-export interface Way extends WayBack {
-  signal?: AbortSignal;
-  progress?: (params: Params) => void;
-  /** `_meta` of the downstream's request, without its progress token. */
-  meta?: Params;
-  /** Where the downstream takes questions as results: what it has answered so far. */
-  inputs?: Inputs;
-  /** The id of the HTTP request that brought it. */
-  requestId?: string;
-  /** Asks the person at the terminal instead of the client. */
-  confirm?: Confirm;
-}
-
-/** What becomes of questions that a server of the modern era answers with: `pass` where the downstream takes them (default: it is asked each). */
-interface Questioned {
-  questions?: 'ask' | 'pass';
-}
-
-export interface ToolCall extends Way, Questioned {
-  server: string;
-  tool: string;
-  /** As the downstream sent them: an object, a JSON string of one, or nothing. */
-  arguments?: unknown;
-  /** `verbatim` leaves the arguments alone, for a front that must be indistinguishable from the upstream (default `checked`). */
-  mode?: 'checked' | 'verbatim';
-  /** Told what was odd about arguments that passed. */
-  noted?: (notes: string[]) => void;
-}
-
-/** Anything but a tool call that one server answers. */
-export interface Forward extends Way, Questioned {
-  server: string;
-  /** What is authorized: a prompt by its name, a resource by its own URI. */
-  kind: Exclude<Kind, 'tool'>;
-  name: string;
-  method: string;
-  params: Params;
-}
 
 /** The view that a downstream has of a profile. */
 export interface Router {
@@ -84,6 +38,8 @@ export interface Router {
   readonly experience: Pick<Experience, 'hasFailed' | 'lastArguments'>;
   /** Throws not_found for what is denied, exactly as for what is missing. */
   forward(request: Forward): Promise<unknown>;
+  /** What servers still do for this client. */
+  readonly tasks: Pick<OwnTasks, 'server' | 'mayOwn'>;
   /** A name was asked for that is not there; recorded where `pick` finds what it means among what is denied. */
   missed(kind: Exclude<Kind, 'resource'>, pick: (denied: Named[]) => Named | undefined, way: Way): void;
 }
@@ -97,6 +53,8 @@ export interface RouterDeps {
   checker: ArgumentChecker;
   /** Where calls are told. */
   calls: Calls;
+  /** Default: of a client that nobody else is. */
+  tasks?: OwnTasks;
   /** Default: nobody is asked, and any number runs. */
   admission?: Admission;
   /** What this client relies on (default: nothing is held back), and another number whenever that changed by itself. */
@@ -107,6 +65,7 @@ export interface RouterDeps {
 export function createRouter(deps: RouterDeps): Router {
   const { catalog, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
   const { pins = NO_PINS.session('', offered), pinned = () => 0 } = deps;
+  const tasks = deps.tasks ?? createTasks().of({ holder: '', known: 'by session' });
   const views = createViews({ catalog, access, offered, pins });
 
   const servers = (): ServerView[] => views.entries().map(views.of);
@@ -194,12 +153,18 @@ export function createRouter(deps: RouterDeps): Router {
     const { server, meta } = request;
     try {
       const connection = connectionTo(server, request);
-      const params = { name: upstreamName, arguments: args, ...(meta && { _meta: meta }) };
+      const transparent = request.mode === 'verbatim';
+      const params = {
+        ...(transparent && request.extra),
+        ...{ name: upstreamName, arguments: args },
+        ...(meta && { _meta: meta }),
+      };
       const result = readResult(
         request,
-        await send(connection, 'tools/call', params, { ...request, repeatable: mayRepeat(tool) }),
+        await send(connection, 'tools/call', params, { ...request, transparent, repeatable: mayRepeat(tool) }),
       );
       record(result.isError === true ? 'tool_error' : 'ok', { result });
+      tasks.note(server, result);
       if (result.isError === true) experience.failed(server, tool.name);
       else experience.worked(server, tool.name, args);
       return result;
@@ -213,7 +178,7 @@ export function createRouter(deps: RouterDeps): Router {
     const { server, kind, name, method, params, meta } = request;
     await known(server);
     const begun: CallStart = { kind, server, name, method, request: request.requestId, arguments: params };
-    if (!access.allows({ server, kind, name })) {
+    if (kind !== 'task' && !access.allows({ server, kind, name })) {
       denied(begun);
       throw unknownThing(kind, name);
     }
@@ -221,7 +186,8 @@ export function createRouter(deps: RouterDeps): Router {
     return admitted({ admission, record }, async () => {
       try {
         const whole = meta === undefined ? params : { ...params, _meta: meta };
-        const result = await send(connectionTo(server, request), method, whole, { ...request, repeatable: true });
+        const how = { ...request, transparent: kind === 'task', repeatable: kind !== 'task' };
+        const result = await send(connectionTo(server, request), method, whole, how);
         record('ok', { result });
         return result;
       } catch (error) {
@@ -244,6 +210,7 @@ export function createRouter(deps: RouterDeps): Router {
     call,
     experience,
     forward,
+    tasks,
     missed(kind, pick, { requestId }) {
       const found = pick(views.denied(kind));
       const method = kind === 'tool' ? 'tools/call' : 'prompts/get';
@@ -252,9 +219,11 @@ export function createRouter(deps: RouterDeps): Router {
   };
 }
 
-interface Repeatable {
+interface Sending {
   /** Whether it may be sent again when the connection breaks under it. */
   repeatable: boolean;
+  /** Whether the server may know of everything that the client can do. */
+  transparent: boolean;
 }
 
 /** A call runs at most once, unless its server says that twice is as good. */
@@ -267,7 +236,7 @@ async function send(
   connection: Connection,
   method: string,
   params: Params,
-  way: Way & Questioned & Repeatable,
+  way: Way & Questioned & Sending,
 ): Promise<unknown> {
   const heartbeat = way.progress && createHeartbeat(way.progress);
   try {
@@ -275,6 +244,7 @@ async function send(
       ...towards(connection.name, way),
       caller: way.caller.key,
       client: way.caller,
+      transparent: way.transparent,
       ...(way.questions === 'pass' && way.inputs && { inputs: way.inputs }),
       repeatable: way.repeatable,
       ...(way.signal && { signal: way.signal }),

@@ -75,6 +75,8 @@ export interface CallOptions extends RequestOptions {
   caller?: string | undefined;
   /** The same, for servers of the modern era, which are told with every request. */
   client?: Caller | undefined;
+  /** Whether it may be told of everything that the client can do, and not only of what it can be asked. */
+  transparent?: boolean | undefined;
   /** Where the caller takes a question of a modern server as the result: what it has answered so far. */
   inputs?: Inputs | undefined;
 }

@@ -31,9 +31,15 @@ const PAUSE = 50;
 const LONGEST_PAUSE = 5000;
 
 /** The params as a modern request has them: on whose behalf, and with what was answered so far. */
-export function dress(params: Params | undefined, { client, inputs }: CallOptions): Params | undefined {
+export function dress(params: Params | undefined, { client, inputs, transparent }: CallOptions): Params | undefined {
   if (client === undefined) return params;
-  const { capabilities, clientInfo } = introductionOf('session', client);
+  const { capabilities: asked, clientInfo } = introductionOf('session', client);
+  const { extensions, experimental } = client.capabilities;
+  const capabilities = {
+    ...asked,
+    ...(transparent && extensions !== undefined && { extensions }),
+    ...(transparent && experimental !== undefined && { experimental }),
+  };
   const { logLevel } = client;
   const meta = isRecord(params?._meta) ? params._meta : {};
   const own = envelopeOf({ capabilities, clientInfo, ...(logLevel !== undefined && { logLevel }) });

@@ -13,8 +13,8 @@ function open(spec: object, answer: () => Promise<unknown>, capabilities: Record
     asked++;
     return answer();
   };
-  const learn = createRootsQuestion(world.router);
-  return { learn: () => learn({ caller, ask }), caller, asked: () => asked };
+  const roots = createRootsQuestion(world.router);
+  return { learn: () => roots.learn({ caller, ask }), forget: roots.forget, caller, asked: () => asked };
 }
 
 test('a server in the workspace folder gets the first root', async () => {
@@ -22,6 +22,15 @@ test('a server in the workspace folder gets the first root', async () => {
   await Promise.all([learn(), learn()]);
   expect(caller.roots).toEqual(['file:///w']);
   expect(asked()).toBe(1);
+});
+
+test('they are asked for again when the client says that they have changed', async () => {
+  const { learn, forget, asked } = open(inWorkspace, async () => ({ roots: [] }));
+  await learn();
+  forget();
+  await learn();
+  await learn();
+  expect(asked()).toBe(2);
 });
 
 test.each([

@@ -1,0 +1,85 @@
+/** Tasks as MCP itself has them, of the one server that does each: asked for, listed, answered and cancelled by who began them. */
+import { RpcError } from '../errors.ts';
+import type { ServerView } from '../router/router.ts';
+import { INVALID_PARAMS, isRecord, METHOD_NOT_FOUND, type Params } from '../wire/message.ts';
+import type { FrontDeps } from './front.ts';
+import type { Native } from './natives.ts';
+
+/** The extension that has tasks in the modern era. */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+const ABOUT_ONE = ['tasks/get', 'tasks/result', 'tasks/update', 'tasks/cancel'];
+
+export function createTaskMethods({ router, listed }: Pick<FrontDeps, 'router' | 'listed'>): Map<string, Native> {
+  const { tasks } = router;
+
+  async function capable(method: string): Promise<ServerView[]> {
+    await listed();
+    const servers = router.servers().filter(hasTasks);
+    if (servers.length === 0) throw unknown(method);
+    return servers;
+  }
+
+  /** Who began it knows it; else the only server that can have it, if it may be this client's. */
+  async function serverOf(method: string, id: unknown): Promise<string> {
+    const servers = await capable(method);
+    const known = tasks.server(id);
+    if (known !== undefined && servers.some(({ name }) => name === known)) return known;
+    const [only, ...others] = servers;
+    if (only !== undefined && others.length === 0 && tasks.mayOwn(id)) return only.name;
+    throw new RpcError(INVALID_PARAMS, `Task not found: ${id}`);
+  }
+
+  const relay =
+    (method: string): Native =>
+    async (params, way) => {
+      const server = await serverOf(method, params.taskId);
+      return router.forward({ ...way, server, kind: 'task', name: String(params.taskId), method, params });
+    };
+
+  const list: Native = async (params, way) => {
+    const method = 'tasks/list';
+    const [only, ...others] = await capable(method);
+    if (only === undefined || others.length > 0) throw unknown(method);
+    const result = await router.forward({ ...way, server: only.name, kind: 'task', name: '', method, params });
+    if (!isRecord(result) || !Array.isArray(result.tasks)) return result;
+    // A server that several clients share lists the tasks of all of them.
+    return {
+      ...result,
+      tasks: result.tasks.filter((task) => isRecord(task) && tasks.server(task.taskId) === only.name),
+    };
+  };
+
+  return new Map<string, Native>([
+    ...ABOUT_ONE.map((method): [string, Native] => [method, relay(method)]),
+    ['tasks/list', list],
+  ]);
+}
+
+/** What a front may say that it can do beyond the usual, for servers that can. */
+export function extrasOf(servers: ServerView[]): Params {
+  const all = servers.map(({ entry }) => entry.hello?.capabilities ?? {});
+  const [tasks, ...others] = all.map((one) => one.tasks).filter(isRecord);
+  const { list: _, ...listless } = tasks ?? {};
+  const extensions = Object.assign(
+    {},
+    ...all
+      .map((one) => one.extensions)
+      .filter(isRecord)
+      .reverse(),
+  );
+  const experimental = all.length === 1 ? all[0]?.experimental : undefined;
+  return {
+    ...(tasks && { tasks: others.length === 0 ? tasks : listless }),
+    ...(Object.keys(extensions).length > 0 && { extensions }),
+    ...(isRecord(experimental) && { experimental }),
+  };
+}
+
+function hasTasks({ entry }: ServerView): boolean {
+  const { tasks, extensions } = entry.hello?.capabilities ?? {};
+  return isRecord(tasks) || (isRecord(extensions) && extensions[TASKS_EXTENSION] !== undefined);
+}
+
+function unknown(method: string): RpcError {
+  return new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+}

@@ -1,0 +1,55 @@
+/** What a downstream asks for, as the router takes it. */
+import type { Kind } from '../policy/access.ts';
+import type { Inputs } from '../upstream/rounds.ts';
+import type { Params } from '../wire/message.ts';
+import type { Confirm } from './confirm.ts';
+import type { WayBack } from './reverse.ts';
+
+/** The result of a tool as the upstream sent it; unknown fields survive. */
+export interface ToolResult extends Record<string, unknown> {
+  content?: unknown[];
+  structuredContent?: unknown;
+  isError?: boolean;
+}
+
+/** A downstream's request under way. */
+export interface Way extends WayBack {
+  signal?: AbortSignal;
+  progress?: (params: Params) => void;
+  /** `_meta` of the downstream's request, without its progress token. */
+  meta?: Params;
+  /** What else its params hold, for a server that may know what it means. */
+  extra?: Params;
+  /** Where the downstream takes questions as results: what it has answered so far. */
+  inputs?: Inputs;
+  /** The id of the HTTP request that brought it. */
+  requestId?: string;
+  /** Asks the person at the terminal instead of the client. */
+  confirm?: Confirm;
+}
+
+/** What becomes of questions that a server of the modern era answers with: `pass` where the downstream takes them (default: it is asked each). */
+export interface Questioned {
+  questions?: 'ask' | 'pass';
+}
+
+export interface ToolCall extends Way, Questioned {
+  server: string;
+  tool: string;
+  /** As the downstream sent them: an object, a JSON string of one, or nothing. */
+  arguments?: unknown;
+  /** `verbatim` leaves the arguments alone, for a front that must be indistinguishable from the upstream (default `checked`). */
+  mode?: 'checked' | 'verbatim';
+  /** Told what was odd about arguments that passed. */
+  noted?: (notes: string[]) => void;
+}
+
+/** Anything but a tool call that one server answers. */
+export interface Forward extends Way, Questioned {
+  server: string;
+  /** What is authorized: a prompt by its name, a resource by its own URI. A task belongs to who began it. */
+  kind: Exclude<Kind, 'tool'> | 'task';
+  name: string;
+  method: string;
+  params: Params;
+}
