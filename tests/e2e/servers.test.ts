@@ -61,13 +61,13 @@ async function connect(place: Place, args: string[]) {
 }
 
 describe('the SDK client over stdio', () => {
-  test('sees two tools and uses every live server through them', async () => {
+  test('sees two tools, a third for resources, and uses every live server through them', async () => {
     const place = emptyPlace();
     const { client, call, stderr } = await connect(place, ['serve', realServers(place)]);
     expect(client.getServerVersion()?.name).toBe('mcpx');
 
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['inspect', 'exec']);
+    expect(tools.map(({ name }) => name)).toEqual(['inspect', 'exec', 'resources']);
 
     const servers = await call('inspect', {});
     expect(servers.text).toMatch(/^everything \(\d+ tools\)/m);
@@ -86,6 +86,10 @@ describe('the SDK client over stdio', () => {
 
     const image = await call('exec', { server_name: 'everything', tool_name: 'get-tiny-image' });
     expect(image.content.some(({ type, data }) => type === 'image' && (data ?? '').length > 100)).toBe(true);
+
+    const resources = await call('resources', { server_name: 'everything' });
+    const [, uri = ''] = /^ {2}(demo:\S+|\S+:\/\/\S+)/m.exec(resources.text) ?? [];
+    expect((await call('resources', { uri })).text.length).toBeGreaterThan(10);
 
     const entities = [{ name: 'mcpx', entityType: 'program', observations: ['one file'] }];
     await call('exec', { server_name: 'memory', tool_name: 'create_entities', arguments: { entities } });
@@ -180,7 +184,7 @@ test('the SDK client works over HTTP', async () => {
   const client = new Client({ name: 'e2e', version: '1.0.0' });
   await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   onTestFinished(() => client.close());
-  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['inspect', 'exec']);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['inspect', 'exec', 'resources']);
   const result = await client.callTool({
     name: 'exec',
     arguments: { method: 'everything.echo', arguments: { message: 'over http' } },
@@ -203,7 +207,7 @@ describe('the Inspector CLI', () => {
     WINDOWS ? 'node.exe' : 'node',
   );
 
-  test('lists the two tools and calls one', async () => {
+  test('lists the tools and calls one', async () => {
     expect(existsSync(inspector)).toBe(true);
     const place = emptyPlace();
     const config = realServers(place);
@@ -214,7 +218,7 @@ describe('the Inspector CLI', () => {
       return JSON.parse(stdout);
     };
     const list = await inspect('--method', 'tools/list');
-    expect(list.tools.map(({ name }: { name: string }) => name)).toEqual(['inspect', 'exec']);
+    expect(list.tools.map(({ name }: { name: string }) => name)).toEqual(['inspect', 'exec', 'resources']);
     const call = await inspect('--method', 'tools/call', '--tool-name', 'inspect', '--tool-arg', 'server_name=memory');
     expect(call.content[0].text).toContain('read_graph(');
   });
