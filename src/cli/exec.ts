@@ -3,11 +3,16 @@ import { readFileSync } from 'node:fs';
 import type { App } from '../app/app.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
 import { type Located, locate } from '../front/target.ts';
+import { compileProjection, type Projection } from '../router/project.ts';
+import { jsonOf } from '../router/results.ts';
 import type { ToolResult } from '../router/router.ts';
+
 import { isRecord, type Params } from '../wire/message.ts';
+import { blockText } from './blocks.ts';
 import type { Flags, Invocation } from './command.ts';
 import { confirmOnTerminal } from './confirm.ts';
 import { note, paint, print, printJson } from './output.ts';
+import { parseJson, readPair } from './pairs.ts';
 import { whileWaiting } from './progress.ts';
 import { sourceFlags, splitTarget, withApp } from './session.ts';
 
@@ -16,6 +21,7 @@ export function run(invocation: Invocation): Promise<number> {
   const [target = '', ...pairs] = args;
   const given = { ...readArgs(flags.value('args')), ...Object.fromEntries(pairs.map(readPair)) };
   return withApp(invocation, async (app) => {
+    const select = flags.has('select') ? await compileProjection(flags.value('select')) : undefined;
     const { server, tool } = await findTarget(target, app, flags);
     const call = app.router().call({
       server,
@@ -24,11 +30,14 @@ export function run(invocation: Invocation): Promise<number> {
       caller: { key: 'cli', capabilities: {} },
       signal: stop,
       progress: showProgress,
+      noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('
+')),
       confirm: confirmOnTerminal(flags, stop),
     });
     const result = await whileWaiting(`running ${target}`, call).catch((error: unknown) => {
       throw withInspectHint(error, `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`);
     });
+    if (select !== undefined && result.isError !== true) return showPart(result, select, flags);
     if (flags.has('json')) await printJson(result);
     else await show(result);
     return result.isError === true ? EXIT_CODES.tool : 0;
@@ -52,18 +61,6 @@ function withInspectHint(error: unknown, hint: string): unknown {
   return new McpxError(error.code, error.message, { hint, cause: error });
 }
 
-/** `key=value` is a string, which the check may turn into what the schema wants; `key:=json` is JSON. */
-function readPair(pair: string): [string, unknown] {
-  const match = /^([^=:]+)(:?=)(.*)$/s.exec(pair);
-  if (match === null) {
-    throw new McpxError('usage', `"${pair}" is no argument`, {
-      hint: 'write key=value, or key:=json for numbers, lists and objects',
-    });
-  }
-  const [, key = '', operator, value = ''] = match;
-  return [key, operator === ':=' ? parseJson(value, `the value of "${key}"`) : value];
-}
-
 function readArgs(text: string | undefined): Params {
   if (text === undefined) return {};
   const source = text === '-' ? readFileSync(0, 'utf8') : text.startsWith('@') ? readArgsFile(text.slice(1)) : text;
@@ -80,12 +77,18 @@ function readArgsFile(file: string): string {
   }
 }
 
-function parseJson(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new McpxError('usage', `${what} is not JSON: ${messageOf(cause)}`, { cause, hint: 'quote it for the shell' });
+/** The part alone: text as it is, anything else as JSON. */
+async function showPart(result: ToolResult, select: Projection, flags: Flags): Promise<number> {
+  const value = jsonOf(result);
+  if (value === undefined) {
+    throw new McpxError('failed', 'the tool ran, but its result is no JSON and has no parts to select', {
+      hint: 'run it without --select to see the result',
+    });
   }
+  const part = select(value);
+  if (typeof part === 'string' && !flags.has('json')) await print(part);
+  else await printJson(part);
+  return 0;
 }
 
 /** What the tool says goes to stdout, what it complains about to stderr. */
@@ -94,14 +97,6 @@ async function show(result: ToolResult): Promise<void> {
   const text = blocks.length > 0 ? blocks.join('\n') : JSON.stringify(result.structuredContent ?? {}, null, 2);
   if (result.isError === true) note(`${paint('red', 'error:')} ${text}`);
   else await print(text);
-}
-
-function blockText(block: unknown): string {
-  if (!isRecord(block)) return JSON.stringify(block);
-  if (typeof block.text === 'string') return block.text;
-  if (typeof block.data === 'string')
-    return `[${block.type} ${block.mimeType}, ${block.data.length} base64 characters; --json shows them]`;
-  return JSON.stringify(block);
 }
 
 function showProgress({ progress, total, message }: Params): void {

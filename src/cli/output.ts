@@ -10,6 +10,13 @@ export function print(text: string): Promise<void> {
   });
 }
 
+/** The same for what is no text. */
+export function printBytes(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write(bytes, () => resolve());
+  });
+}
+
 export function printJson(value: unknown): Promise<void> {
   return print(JSON.stringify(value, null, 2));
 }

@@ -33,7 +33,7 @@ export function createResources(deps: Deps): (args: Params, way: Way) => Promise
     await listed();
     const views = server === undefined ? router.servers() : [await router.server(server)];
     if (uri === undefined) return shaped(listOf(views), 'resources');
-    const found = locate(uri, server, views);
+    const found = locateResource(uri, server, views);
     const params = { uri: found.uri };
     const answer = await router.forward({ ...way, ...of(found), method: 'resources/read', params });
     return shaped(contentOf(answer, found.server, settings.naming.resources), `resource ${found.uri}`);
@@ -65,7 +65,7 @@ function about({ name, title, description, mimeType }: Item): string {
 }
 
 /** Where a URI is: an exposed one says so itself, any other belongs to the server that was named, or to the only one that has it. */
-function locate(uri: string, server: string | undefined, views: ServerView[]): Located {
+export function locateResource(uri: string, server: string | undefined, views: ServerView[]): Located {
   const exposed = locateUri(uri);
   if (exposed !== undefined) return exposed;
   if (server !== undefined) return { server, uri };

@@ -1,0 +1,67 @@
+/** `mcpx prompt server.prompt key=value …`: a prompt with its arguments filled in, as the messages it consists of. */
+import type { App } from '../app/app.ts';
+import { McpxError } from '../errors.ts';
+import { nearest } from '../render/text.ts';
+import { didYouMean, some } from '../router/missing.ts';
+import type { ServerView } from '../router/router.ts';
+import { isRecord } from '../wire/message.ts';
+import { blockText } from './blocks.ts';
+import type { Flags, Invocation } from './command.ts';
+import { paintAnswer, print, printJson } from './output.ts';
+import { readPair } from './pairs.ts';
+import { whileStarting, whileWaiting } from './progress.ts';
+import { sourceFlags, splitTarget, withApp } from './session.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  const { args, flags, stop } = invocation;
+  const [target = '', ...pairs] = args;
+  const given = Object.fromEntries(pairs.map(readPair).map(([key, value]) => [key, textOf(value)]));
+  return withApp(invocation, async (app) => {
+    const { server, name } = await findPrompt(target, app, flags);
+    const request = app.router().forward({
+      ...{ server, kind: 'prompt', name, method: 'prompts/get', params: { name, arguments: given } },
+      ...{ caller: { key: 'cli', capabilities: {} }, signal: stop },
+    });
+    const answer = await whileStarting(server, request);
+    if (flags.has('json')) await printJson(answer);
+    else await print(messagesOf(answer).join('\n\n'));
+    return 0;
+  });
+}
+
+/** Arguments of prompts are text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+async function findPrompt(target: string, app: App, flags: Flags): Promise<{ server: string; name: string }> {
+  const { server, tool: name } = splitTarget(target);
+  if (name === undefined) await whileWaiting('starting the servers', app.listed());
+  const views =
+    name === undefined ? app.router().servers() : [await whileStarting(server, app.router().server(server))];
+  const wanted = name ?? target;
+  const owners = views.filter((view) => namesOf(view).includes(wanted));
+  const [owner, ...others] = owners;
+  if (owner !== undefined && others.length === 0) return { server: owner.name, name: wanted };
+  if (owner !== undefined) {
+    throw new McpxError('usage', `several servers have a prompt "${wanted}": ${some(owners.map((one) => one.name))}`, {
+      hint: `mcpx prompt ${sourceFlags(flags)}${owner.name}.${wanted}`,
+    });
+  }
+  const close = nearest(wanted, views.flatMap(namesOf));
+  throw new McpxError('not_found', `there is no prompt "${target}"${didYouMean(close)}`, {
+    hint: `mcpx prompts ${sourceFlags(flags)}`.trimEnd(),
+  });
+}
+
+function namesOf({ prompts }: ServerView): string[] {
+  return prompts.map((prompt) => String(prompt.name));
+}
+
+function messagesOf(answer: unknown): string[] {
+  const messages = isRecord(answer) && Array.isArray(answer.messages) ? answer.messages.filter(isRecord) : [];
+  return messages.map(({ role, content }) => {
+    const blocks = [content].flat().map(blockText).join('\n');
+    return `${paintAnswer('bold', `${role}:`)} ${blocks}`;
+  });
+}

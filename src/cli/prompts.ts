@@ -1,0 +1,30 @@
+/** `mcpx prompts [server]`: the prompts of every server, or of one, with their arguments. */
+import type { Item } from '../catalog/list.ts';
+import { oneLine } from '../render/text.ts';
+import { isRecord } from '../wire/message.ts';
+import type { Invocation } from './command.ts';
+import { note, print, printJson, table } from './output.ts';
+import { reachServers } from './reach.ts';
+import { withApp } from './session.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  const { args, flags } = invocation;
+  return withApp(
+    invocation,
+    async (app, config) => {
+      const servers = await reachServers(app, config, args[0]);
+      const lines = servers.flatMap(({ name, prompts }) => prompts.map((prompt) => row(name, prompt)));
+      if (flags.has('json')) await printJson(servers.map(({ name, prompts }) => ({ server: name, prompts })));
+      else if (lines.length > 0) await print(table(lines));
+      else if (servers.length > 0) note('there are no prompts');
+      return 0;
+    },
+    'live',
+  );
+}
+
+function row(server: string, { name, title, description, arguments: given }: Item): string[] {
+  const args = (Array.isArray(given) ? given : []).filter(isRecord);
+  const names = args.map((arg) => `${arg.name}${arg.required === true ? '' : '?'}`).join(', ');
+  return [`${server}.${name}(${names})`, oneLine(String(description ?? title ?? ''))];
+}

@@ -1,0 +1,28 @@
+/** The servers that a reading command is about: all, or one, listed now; what is missing is said, and why. */
+import type { App } from '../app/app.ts';
+import type { Config } from '../config/config.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import type { ServerView } from '../router/router.ts';
+import { note, paint } from './output.ts';
+import { whileStarting, whileWaiting } from './progress.ts';
+import { longestStart } from './session.ts';
+
+export async function reachServers(app: App, config: Config, only: string | undefined): Promise<ServerView[]> {
+  const router = app.router();
+  const wait = longestStart(config.profiles.flatMap(({ servers }) => servers));
+  if (only === undefined) await whileWaiting('starting the servers', app.listed(undefined, wait));
+  const servers = only === undefined ? router.servers() : [await whileStarting(only, router.server(only))];
+  const [alone] = servers;
+  if (only !== undefined && alone?.entry.listing.kind === 'failed') throw alone.entry.listing.error;
+  const failed = servers.filter(({ entry }) => entry.listing.kind !== 'listed');
+  for (const server of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(server)}`);
+  if (servers.length > 0 && failed.length === servers.length) {
+    throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx list' });
+  }
+  if (servers.length === 0) note('no server is configured; add one to the file that `mcpx config path` names');
+  return servers;
+}
+
+export function whyMissing({ name, entry: { listing } }: ServerView): string {
+  return listing.kind === 'failed' ? messageOf(listing.error) : `server "${name}" is still starting`;
+}

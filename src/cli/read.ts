@@ -1,0 +1,41 @@
+/** `mcpx read <uri>`: a resource on stdout, text as text and everything else byte by byte. */
+import { McpxError } from '../errors.ts';
+import { locateResource } from '../front/resources.ts';
+import { isRecord, type Params } from '../wire/message.ts';
+import type { Invocation } from './command.ts';
+import { print, printBytes, printJson } from './output.ts';
+import { whileStarting } from './progress.ts';
+import { reachServers } from './reach.ts';
+import { withApp } from './session.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  const { args, flags, stop } = invocation;
+  const [uri = ''] = args;
+  return withApp(invocation, async (app, config) => {
+    const named = flags.value('server');
+    const servers = await reachServers(app, config, named);
+    const { server, uri: own } = locateResource(uri, named, servers);
+    const request = app.router().forward({
+      ...{ server, kind: 'resource', name: own },
+      ...{ method: 'resources/read', params: { uri: own } },
+      ...{ caller: { key: 'cli', capabilities: {} }, signal: stop },
+    });
+    const answer = await whileStarting(server, request);
+    if (flags.has('json')) await printJson(answer);
+    else for (const part of contentsOf(answer)) await show(part);
+    return 0;
+  });
+}
+
+function contentsOf(answer: unknown): Params[] {
+  return isRecord(answer) && Array.isArray(answer.contents) ? answer.contents.filter(isRecord) : [];
+}
+
+async function show({ text, blob, mimeType = 'no type', uri }: Params): Promise<void> {
+  if (typeof text === 'string') return print(text);
+  const bytes = Buffer.from(String(blob ?? ''), 'base64');
+  if (process.stdout.isTTY !== true) return printBytes(bytes);
+  throw new McpxError('usage', `"${uri}" is no text (${mimeType}, ${bytes.length} bytes)`, {
+    hint: 'send it to a file: mcpx read … > file',
+  });
+}

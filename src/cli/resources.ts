@@ -1,0 +1,34 @@
+/** `mcpx resources [server]`: the resources and templates of every server, or of one. */
+import type { Item } from '../catalog/list.ts';
+import type { ServerView } from '../router/router.ts';
+import type { Invocation } from './command.ts';
+import { note, print, printJson, table } from './output.ts';
+import { reachServers } from './reach.ts';
+import { withApp } from './session.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  const { args, flags } = invocation;
+  return withApp(
+    invocation,
+    async (app, config) => {
+      const servers = await reachServers(app, config, args[0]);
+      const offered = servers.map(({ name, resources, templates }) => ({ server: name, resources, templates }));
+      const lines = servers.flatMap(rows);
+      if (flags.has('json')) await printJson(offered);
+      else if (lines.length > 0) await print(table(lines));
+      else if (servers.length > 0) note('there are no resources');
+      return 0;
+    },
+    'live',
+  );
+}
+
+function rows({ name, resources, templates }: ServerView): string[][] {
+  return [...resources.map((item) => [item, item.uri]), ...templates.map((item) => [item, item.uriTemplate])].map(
+    ([item, uri]) => [name, String(uri), about(item as Item)],
+  );
+}
+
+function about({ name, title, description }: Item): string {
+  return [title ?? name, description].filter((part) => typeof part === 'string' && part !== '').join(': ');
+}
