@@ -30,8 +30,7 @@ export function run(invocation: Invocation): Promise<number> {
       caller: { key: 'cli', capabilities: {} },
       signal: stop,
       progress: showProgress,
-      noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('
-')),
+      noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
       confirm: confirmOnTerminal(flags, stop),
     });
     const result = await whileWaiting(`running ${target}`, call).catch((error: unknown) => {

@@ -42,11 +42,11 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
     answerInvalid: true,
     inputEnded: () => over(),
   });
-  const open = (notify: Downstream['notify'], ask?: Downstream['ask']) =>
+  const open = (downstream: Omit<Downstream, 'key'>) =>
     gateway.open({
       profile,
       ...(options.front && { front: options.front }),
-      downstream: { key: randomUUID(), notify, ...(ask && { ask }) },
+      downstream: { key: randomUUID(), ...downstream },
     });
   const notify: Downstream['notify'] = (method, params) => peer.notify(method, params);
   const ask: NonNullable<Downstream['ask']> = (method, params, asked) => peer.request(method, params, asked);
@@ -54,10 +54,11 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
     // A client of the modern era hears what it listens to.
     if (modern === undefined) notify(method, params);
   };
-  const session = open(heard, ask);
+  const session = open({ notify: heard, ask });
+  const openAlone = (notify: Downstream['notify']) => open({ notify, lasts: 'request' });
   let modern: Promise<ModernStdio> | undefined;
   const serveModern = async (request: RpcRequest, incoming: Incoming) => {
-    modern ??= import('./modern-stdio.ts').then((era) => era.createModernStdio({ profile, open, notify }));
+    modern ??= import('./modern-stdio.ts').then((era) => era.createModernStdio({ profile, open: openAlone, notify }));
     return (await modern).serve(request, incoming);
   };
   const peer = createPeer(channel, {
