@@ -17,6 +17,11 @@ export function printBytes(bytes: Uint8Array): Promise<void> {
   });
 }
 
+/** Whether a person sees the answer, and no file or program gets it. */
+export function isOnTerminal(): boolean {
+  return process.stdout.isTTY === true;
+}
+
 export function printJson(value: unknown): Promise<void> {
   return print(JSON.stringify(value, null, 2));
 }

@@ -3,7 +3,7 @@ import { McpxError } from '../errors.ts';
 import { locateResource } from '../front/resources.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Invocation } from './command.ts';
-import { print, printBytes, printJson } from './output.ts';
+import { isOnTerminal, print, printBytes, printJson } from './output.ts';
 import { whileStarting } from './progress.ts';
 import { reachServers } from './reach.ts';
 import { withApp } from './session.ts';
@@ -34,7 +34,7 @@ function contentsOf(answer: unknown): Params[] {
 async function show({ text, blob, mimeType = 'no type', uri }: Params): Promise<void> {
   if (typeof text === 'string') return print(text);
   const bytes = Buffer.from(String(blob ?? ''), 'base64');
-  if (process.stdout.isTTY !== true) return printBytes(bytes);
+  if (!isOnTerminal()) return printBytes(bytes);
   throw new McpxError('usage', `"${uri}" is no text (${mimeType}, ${bytes.length} bytes)`, {
     hint: 'send it to a file: mcpx read … > file',
   });

@@ -9,8 +9,8 @@ import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { note, paint, paintAnswer, print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
+import { whyMissing } from './reach.ts';
 import { longestStart, withApp } from './session.ts';
-import { whyMissing } from './tools.ts';
 
 const METHOD =
   'estimated with tokenx, within about 5 % of what o200k counts: name, description and inputSchema of every tool as compact JSON, and the instructions of every server';

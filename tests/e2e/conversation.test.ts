@@ -43,10 +43,10 @@ test('find, inspect, a wrong call, a corrected one, a large result, its pages', 
   const call = async (name: string, args: unknown): Promise<Answer> =>
     (await session.request('tools/call', { name, arguments: args })).result;
 
-  const found = await call('inspect', { server_name: 'memory' });
-  expect(textOf(found)).toMatch(/^create_entities\(/m);
+  const found = await call('inspect', { query: 'remember new things in the knowledge graph' });
+  expect(textOf(found)).toContain('create_entities(');
 
-  const signature = await call('inspect', { server_name: 'memory', tool_name: 'create_entities' });
+  const signature = await call('inspect', { method: 'memory.create_entities' });
   expect(textOf(signature)).toContain('entityType: string');
   expect(shown(signature, /^example:/)).toMatchObject({ tool_name: 'create_entities' });
 
