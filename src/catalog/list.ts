@@ -51,6 +51,7 @@ export function fingerprintsOf(hello: Pick<Hello, 'instructions'> | undefined, o
 const MAX_PAGES = 100;
 const MAX_ITEMS = 20_000;
 /** In characters. */
+const MAX_NAME = 256;
 const MAX_DESCRIPTION = 16 * 1024;
 const MAX_SCHEMA = 256 * 1024;
 const MAX_DEPTH = 128;
@@ -72,9 +73,9 @@ export async function listOffer(connection: Asker, hello: Pick<Hello, 'capabilit
   const freshFor = Math.min(...lists.map((one) => one.freshFor));
   return {
     tools: readTools(tools, connection.name, log),
-    resources,
-    templates,
-    prompts,
+    resources: resources.map(tidy),
+    templates: templates.map(tidy),
+    prompts: prompts.filter((prompt) => hasPlainName(prompt, connection.name, log)).map(tidy),
     ...(Number.isFinite(freshFor) && freshFor > 0 && { freshFor }),
   };
 }
@@ -129,12 +130,27 @@ function readTool(item: Item): ListedTool | string {
   if (typeof item.name !== 'string') return 'it has no name';
   const name = oneLine(clean(item.name));
   if (name === '') return 'its name is empty';
+  if (name.length > MAX_NAME) return `its name is longer than ${MAX_NAME} characters`;
   if (!withinBounds(item.inputSchema) || !withinBounds(item.outputSchema))
     return `the schema of "${name}" is too large`;
-  const tool: Tool = { ...item, name };
-  if (typeof item.description === 'string') tool.description = cut(clean(item.description), MAX_DESCRIPTION);
-  else delete tool.description;
+  const tool: Tool = { ...tidy(item), name };
+  if (typeof item.description !== 'string') delete tool.description;
+  if (isRecord(item.annotations)) tool.annotations = tidy(item.annotations);
   return { tool, upstreamName: item.name };
+}
+
+/** What people and models read of a thing, without what could move a cursor or hide words; its URI stays what it is. */
+function tidy(item: Item): Item {
+  const texts = ['title', 'description'].filter((field) => typeof item[field] === 'string');
+  const cleaned = texts.map((field) => [field, cut(clean(String(item[field])), MAX_DESCRIPTION)]);
+  return { ...item, ...Object.fromEntries(cleaned) };
+}
+
+/** A prompt is asked for by its name, which can therefore not be cleaned. */
+function hasPlainName({ name }: Item, server: string, log: Log): boolean {
+  const plain = typeof name === 'string' && name.length <= MAX_NAME && clean(name) === name;
+  if (!plain) log.warn(`a prompt of "${server}" is left out: its name is none that can be shown`);
+  return plain;
 }
 
 function withinBounds(schema: unknown): boolean {

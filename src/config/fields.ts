@@ -127,7 +127,7 @@ export const SETTINGS = {
     auth: group('Who may use it.', {
       tokens: { kind: 'list', of: TOKEN, doc: 'Bearer tokens. None: anybody on loopback.' },
     }),
-    cors: group('Web pages that may use it.', { origins: texts('Such as "https://app.example".') }),
+    cors: group('Web pages that may use it.', { origins: texts('Such as "https://app.example"; there is no "*".') }),
     hosts: texts('Further names that a Host header may carry.'),
     trustProxy: flag('Believe X-Forwarded-* headers.'),
     maxBody: size('The largest request body.'),

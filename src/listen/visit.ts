@@ -59,6 +59,10 @@ export async function receive(
     sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'the Content-Type must be application/json' });
     return undefined;
   }
+  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'a body must not be compressed' });
+    return undefined;
+  }
   const body = await readBody(request, maxBody);
   if (body === undefined) {
     const message = `the body is larger than ${maxBody} bytes`;

@@ -1,6 +1,7 @@
 /** How a conversation with an upstream begins: `initialize` (legacy era) or `server/discover` (modern era), by the order of its transport. */
 import type { ServerSpec } from '../config/config.ts';
 import { McpxError, RpcError } from '../errors.ts';
+import { clean, cut } from '../render/text.ts';
 import { VERSION } from '../version.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Peer, RequestOptions } from '../wire/peer.ts';
@@ -141,11 +142,14 @@ function readHello(name: string, result: unknown): Hello {
   return { era: 'legacy', protocolVersion: String(protocolVersion), ...about(name, result) };
 }
 
+/** Characters; models read it. */
+const MAX_INSTRUCTIONS = 16 * 1024;
+
 function about(name: string, { capabilities, serverInfo, instructions }: Record<string, unknown>) {
   const info = isRecord(serverInfo) ? serverInfo : {};
   return {
     capabilities: isRecord(capabilities) ? capabilities : {},
     serverInfo: { ...info, name: String(info.name ?? name), version: String(info.version ?? '') },
-    ...(typeof instructions === 'string' ? { instructions } : {}),
+    ...(typeof instructions === 'string' ? { instructions: cut(clean(instructions), MAX_INSTRUCTIONS) } : {}),
   };
 }

@@ -80,6 +80,29 @@ describe('listing', () => {
     expect(sent.at(-1)?.params?.name).toBe('run\u202eme');
   });
 
+  test('titles, prompts and resources are cleaned as well; a prompt whose name cannot be shown is left out', async () => {
+    const { entry, logged } = await listed({
+      capabilities: { tools: {}, prompts: {}, resources: {} },
+      tools: [
+        { name: 'a', title: 'A\u202eB', annotations: { title: 'C\u001b[2JD', custom: 1 } },
+        { name: 'n'.repeat(300) },
+      ],
+      answer: (method) => ({
+        prompts: [{ name: 'p', description: 'x\u0007y' }, { name: 'p\u202eq' }, { name: 7 }],
+        resources: [{ uri: 'x://\u202ey', name: 'r', title: 't\u0000', description: 'z'.repeat(20_000) }],
+        resourceTemplates: method === 'resources/templates/list' ? [{ uriTemplate: 'x://{y}', title: 'u\u202e' }] : [],
+      }),
+    });
+    expect(entry.offer.tools.map(({ tool }) => tool)).toEqual([
+      { name: 'a', title: 'AB', annotations: { title: 'CD', custom: 1 } },
+    ]);
+    expect(entry.offer.prompts).toEqual([{ name: 'p', description: 'xy' }]);
+    expect(entry.offer.resources).toMatchObject([{ uri: 'x://\u202ey', title: 't' }]);
+    expect(String(entry.offer.resources[0]?.description).length).toBeLessThanOrEqual(16 * 1024);
+    expect(entry.offer.templates).toEqual([{ uriTemplate: 'x://{y}', title: 'u' }]);
+    expect(logged.filter((line) => line.includes('left out'))).toHaveLength(3);
+  });
+
   test('unknown fields survive', async () => {
     const tool = { name: 'a', _meta: { x: 1 }, annotations: { custom: true }, icons: [{ src: 'i' }] };
     const { entry } = await listed({ tools: [tool] });

@@ -36,6 +36,8 @@ describe('size', () => {
     const body = { body: '{}', headers: { 'content-type': 'text/plain' } };
     expect((await send(url, body)).status).toBe(415);
     expect((await send(url.replace('/mcp', '/messages?sessionId=x'), body)).status).toBe(415);
+    expect((await send(url, ping({ 'content-encoding': 'gzip' }))).status).toBe(415);
+    expect((await send(url, ping({ 'content-encoding': 'identity' }))).status).toBe(200);
   });
 });
 
