@@ -5,7 +5,7 @@ import type { Settings } from '../config/config.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Authenticator } from '../policy/auth.ts';
-import { createRate, NO_RATE } from '../policy/limits.ts';
+import { createBudget, createRate, NO_RATE } from '../policy/limits.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
@@ -46,6 +46,9 @@ const MAX_HEADERS = 16 * 1024;
 const MAX_URL = 8 * 1024;
 /** Sockets at once, those of idle clients included. */
 const MAX_CONNECTIONS = 10_000;
+/** Bytes of bodies that are held at once, and at least so many of the largest. */
+const MAX_BODIES = 256 * 1024 * 1024;
+const LEAST_BODIES = 4;
 /** ms that answers under way may take after a stop. */
 const DRAIN = 3000;
 
@@ -67,7 +70,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const rounds = createRounds();
   const seal = createSeal({ key: options.auth.key });
   const stopping = new AbortController();
-  const mcp: McpDeps = { gateway, ...limitsOf(settings), sessions, parking, rounds, seal, log };
+  const bodies = createBudget(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
+  const mcp: McpDeps = { gateway, ...limitsOf(settings), bodies, sessions, parking, rounds, seal, log };
   const served: Served = { ...options, mcp, live: new Map(), stopping: stopping.signal };
   const tracer = createTracer({
     log,

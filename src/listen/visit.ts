@@ -5,7 +5,7 @@ import type { FrontKind } from '../config/config.ts';
 import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
-import type { Rate } from '../policy/limits.ts';
+import type { Budget, Rate } from '../policy/limits.ts';
 import { type Id, INVALID_REQUEST, isRequest } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
 import type { Parking } from './events.ts';
@@ -32,6 +32,8 @@ export interface McpDeps {
   /** Bytes of a body. */
   maxBody: number;
   rate: Rate;
+  /** Bytes of bodies at once, until they are answered; small ones do not count. */
+  bodies: Budget;
   sessions: Sessions<HttpSession | SseSession | Subscription>;
   rounds: Rounds;
   seal: Seal;
@@ -53,7 +55,7 @@ const JSON_BODY = /^application\/json\s*(?:;|$)/i;
 /** The messages of the body; where there are none, the answer is on its way. */
 export async function receive(
   { request, response, principal }: Pick<McpVisit, 'request' | 'response' | 'principal'>,
-  { maxBody, rate }: Pick<McpDeps, 'maxBody' | 'rate'>,
+  { maxBody, rate, bodies }: Pick<McpDeps, 'maxBody' | 'rate' | 'bodies'>,
 ): Promise<Posted | undefined> {
   if (!JSON_BODY.test(request.headers['content-type'] ?? '')) {
     sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'the Content-Type must be application/json' });
@@ -63,6 +65,7 @@ export async function receive(
     sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'a body must not be compressed' });
     return undefined;
   }
+  if (!fits({ request, response }, bodies, maxBody)) return undefined;
   const body = await readBody(request, maxBody);
   if (body === undefined) {
     const message = `the body is larger than ${maxBody} bytes`;
@@ -74,6 +77,23 @@ export async function receive(
   // The request itself was counted when it came; what else a batch holds counts as well.
   else if (isTimely({ response, principal }, rate, posted.messages.filter(isRequest).length - 1)) return posted;
   return undefined;
+}
+
+/** Bytes of a body that is not counted. */
+const SMALL = 16 * 1024;
+
+/** Whether there is memory for a body of the announced size; where not, the answer says so. One of unknown size counts as the largest. */
+function fits({ request, response }: Pick<McpVisit, 'request' | 'response'>, bodies: Budget, maxBody: number): boolean {
+  const announced = Number(request.headers['content-length'] ?? maxBody);
+  const size = announced <= SMALL ? 0 : Math.min(announced, maxBody);
+  if (size === 0) return true;
+  if (bodies.take(size)) {
+    response.once('close', () => bodies.give(size));
+    return true;
+  }
+  const error = { code: -32000, message: 'too many large requests are under way: try again in a moment' };
+  sendRpcError(response, 503, error, { 'Retry-After': '1', Connection: 'close' });
+  return false;
 }
 
 /** Whether a token keeps to its rate; where not, the answer says when to try again. Those without a token share one account. */

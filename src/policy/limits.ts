@@ -31,6 +31,27 @@ export function createGate(limit: number | (() => number)): Gate {
   };
 }
 
+/** So much at once, in parts of any size. */
+export interface Budget {
+  /** False where there is not as much left. */
+  take(amount: number): boolean;
+  give(amount: number): void;
+}
+
+export function createBudget(limit: number): Budget {
+  let left = limit;
+  return {
+    take(amount) {
+      if (amount > left) return false;
+      left -= amount;
+      return true;
+    },
+    give(amount) {
+      left += amount;
+    },
+  };
+}
+
 /** So many per second, each key on its own account. */
 export interface Rate {
   /** Takes `count` at once; where that is too fast, the seconds after which it may be tried again, and nothing is taken. */

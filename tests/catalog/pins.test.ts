@@ -9,6 +9,7 @@ import { createHistory } from '../../src/catalog/history.ts';
 import type { Tool } from '../../src/catalog/list.ts';
 import { accept, changesOf, lockedOf } from '../../src/catalog/lock.ts';
 import { createLockFile } from '../../src/catalog/lock-file.ts';
+import { createPins } from '../../src/catalog/pins.ts';
 import { launchKey } from '../../src/catalog/store.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -215,6 +216,41 @@ describe('lock: session', () => {
     expect(await lists(router)).toEqual(['read: changed', 'write: as it was']);
     expect(await call(router, 'read')).toBe('ran');
     expect(logged.join('\n').includes('changed the definition of read')).toBe(warned);
+  });
+});
+
+describe('connections of one client alone', () => {
+  const tools = (description: string) => new Map([['a', { tool: tool('a', description), upstreamName: 'a' }]]);
+  const lesson = (owner: string | undefined, description: string) => ({
+    ...{ spec: specOf('files'), offered: '', owner, version: '1', from: 'server' as const },
+    tools: tools(description),
+  });
+  const subject = { name: 'files', spec: specOf('files') };
+  const listed = (description: string) => ({ tool: tool('a', description), upstreamName: 'a' });
+
+  test('what a server tells one client is no change for another', () => {
+    const pins = createPins({ mode: 'session', log: createLog({ level: 'silent' }) });
+    const [one, two] = [pins.session('one', () => ''), pins.session('two', () => '')];
+    pins.learned(lesson('one', 'in the folder of one'));
+    pins.learned(lesson('two', 'in the folder of two'));
+    one.shown(subject, [listed('in the folder of one')]);
+    two.shown(subject, [listed('in the folder of two')]);
+    pins.learned(lesson('two', 'in the folder of two'));
+    expect(one.held(subject, listed('in the folder of one'))).toBeUndefined();
+    expect(two.held(subject, listed('in the folder of two'))).toBeUndefined();
+    pins.learned(lesson('one', 'turned'));
+    expect(one.held(subject, listed('turned'))).toMatchObject({ code: 'refused' });
+    expect(two.held(subject, listed('in the folder of two'))).toBeUndefined();
+  });
+
+  test('a client that left is forgotten', () => {
+    const pins = createPins({ mode: 'session', log: createLog({ level: 'silent' }) });
+    const one = pins.session('one', () => '');
+    pins.learned(lesson('one', 'as it was'));
+    one.shown(subject, [listed('as it was')]);
+    pins.learned(lesson('one', 'turned'));
+    pins.release('one');
+    expect(one.held(subject, listed('turned'))).toBeUndefined();
   });
 });
 

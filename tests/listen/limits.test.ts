@@ -31,6 +31,29 @@ describe('size', () => {
     expect((await send(url, ping())).status).toBe(200);
   });
 
+  test('large bodies have one budget for all; what does not fit is told to come back, and fits again later', async () => {
+    const { url } = await stage({}, { http: { maxBody: 100 * 1024 * 1024 } });
+    const held = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const { socket, connected, closed } = raw(url);
+        await connected;
+        socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
+        socket.write(`Content-Length: ${100 * 1024 * 1024}\r\n\r\n{`);
+        return { socket, closed };
+      }),
+    );
+    const large = { body: rpc('ping', { pad: 'x'.repeat(50_000) }) };
+    await expect.poll(async () => (await send(url, large)).status).toBe(503);
+    const full = await send(url, large);
+    expect([full.status, full.headers['retry-after']]).toEqual([503, '1']);
+    expect((await send(url, ping())).status).toBe(200);
+    for (const { socket, closed } of held) {
+      socket.destroy();
+      await closed;
+    }
+    await expect.poll(async () => (await send(url, large)).status).toBe(200);
+  });
+
   test('what is not JSON is 415, also for the old transport', async () => {
     const { url } = await stage({}, { http: { legacySse: true } });
     const body = { body: '{}', headers: { 'content-type': 'text/plain' } };

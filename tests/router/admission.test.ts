@@ -158,6 +158,24 @@ describe('confirmation', () => {
   });
 });
 
+test('in a batch every call is asked about by itself, and a no stops that one only', async () => {
+  const { deps, sent } = stage(ASKING);
+  const caller = { key: 'k', capabilities: { elicitation: {} } };
+  const front = createFront('compact', { ...deps, caller }, { key: 'k', notify: () => undefined });
+  const questions: string[] = [];
+  const ask = async (_: string, { message }: Record<string, unknown>) => {
+    questions.push(String(message));
+    return { action: String(message).includes('"files.write"') ? 'decline' : 'accept' };
+  };
+  const calls = ['read', 'write', 'plain'].map((tool_name) => ({ server_name: 'files', tool_name }));
+  const params = { name: 'exec', arguments: { calls } };
+  const exchange = { signal: new AbortController().signal, ask };
+  const result = JSON.stringify(await front.request({ method: 'tools/call', params }, exchange));
+  expect(questions).toHaveLength(2);
+  expect(sent.map(({ params }) => params?.name).sort()).toEqual(['plain', 'read']);
+  expect(result).toContain('the user was asked and said no');
+});
+
 describe('how many at once', () => {
   test('what is more is refused at once, and there is room again when one is over', async () => {
     const settings = { ...DEFAULTS, limits: { ...DEFAULTS.limits, concurrentCalls: 2 } };
