@@ -1,0 +1,107 @@
+/**
+ * The floor of `bench-load.mjs`: the least that a program in front of a stdio server does on Node, without a library, checks,
+ * limits, errors or parsing. Ids and the name of the tool are replaced in the bytes, and everything else is handed on.
+ *   <port>               listen on it with node:http; without, on stdin and stdout
+ *   -- <command> [args]  the server
+ */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+
+const split = process.argv.indexOf('--');
+const port = split > 2 ? Number(process.argv[2]) : undefined;
+const [command, ...args] = process.argv.slice(split + 1);
+const upstream = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+
+/** Where the id and the name are looked for: at the beginning, so that a large message is not searched. */
+const HEAD = 512;
+const ID = /"id":(\d+)/;
+const NAME = /"name":"load__/;
+/** Below this a message is made in one piece, above it is not copied. */
+const SMALL = 16 * 1024;
+
+/** Calls `take` with every line of a stream, as one buffer. */
+function readLines(stream, take) {
+  let parts = [];
+  stream.on('data', (chunk) => {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      const last = chunk.subarray(from, at);
+      from = at + 1;
+      const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
+      parts = [];
+      take(line);
+    }
+    if (from < chunk.length) parts.push(from === 0 ? chunk : chunk.subarray(from));
+  });
+}
+
+/** The beginning of a message with another id (and without the prefix of a tool's name), and the rest of it. */
+function readdress(line, id, found) {
+  const head = line.latin1Slice(0, Math.min(HEAD, line.length));
+  const at = found.index + 5;
+  const changed = `${head.slice(0, at)}${id}${head.slice(at + found[1].length)}`.replace(NAME, '"name":"');
+  return { head: changed, rest: line.length > HEAD ? line.subarray(HEAD) : undefined };
+}
+
+const waiting = new Map();
+let lastId = 0;
+
+readLines(upstream.stdout, (line) => {
+  const found = ID.exec(line.latin1Slice(0, Math.min(HEAD, line.length)));
+  const done = found && waiting.get(found[1]);
+  if (!done) return;
+  waiting.delete(found[1]);
+  done.reply(readdress(line, done.id, found));
+});
+
+/** Hands a request on; whatever has no id is a notification, which goes nowhere. */
+function forward(line, reply) {
+  const found = ID.exec(line.latin1Slice(0, Math.min(HEAD, line.length)));
+  if (found === null) return false;
+  const id = String(++lastId);
+  waiting.set(id, { id: found[1], reply });
+  send(upstream.stdin, readdress(line, id, found));
+  return true;
+}
+
+function send(stream, { head, rest }) {
+  if (rest === undefined) stream.write(`${head}\n`, 'latin1');
+  else if (rest.length < SMALL) stream.write(`${head}${rest.latin1Slice()}\n`, 'latin1');
+  else {
+    stream.cork();
+    stream.write(head, 'latin1');
+    stream.write(rest);
+    stream.write('\n');
+    stream.uncork();
+  }
+}
+
+function serveStdio() {
+  readLines(process.stdin, (line) => forward(line, (message) => send(process.stdout, message)));
+  process.stdin.on('end', () => process.exit(0));
+}
+
+function serveHttp() {
+  const server = createServer((request, response) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+      const known = forward(body, ({ head, rest }) => {
+        const length = head.length + (rest?.length ?? 0);
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': length });
+        if (rest === undefined) response.end(head, 'latin1');
+        else {
+          response.write(head, 'latin1');
+          response.end(rest);
+        }
+      });
+      if (!known) response.writeHead(202, { 'Content-Length': 0 }).end();
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  server.listen(port, '127.0.0.1');
+}
+
+if (port === undefined) serveStdio();
+else serveHttp();
