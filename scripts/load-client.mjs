@@ -9,7 +9,9 @@ const NEWLINE = 10;
 /** The answer in some bytes: whether it is the one to `id`, no error, and at least `bytes` long. */
 function check(body, id, bytes) {
   const large = body.length > PARSED;
-  const message = large ? { id: Number(/"id":(\d+)/.exec(body.toString('latin1', 0, 256))?.[1]) } : JSON.parse(body.toString());
+  const message = large
+    ? { id: Number(/"id":(\d+)/.exec(body.toString('latin1', 0, 256))?.[1]) }
+    : JSON.parse(body.toString());
   const wrong = message.id !== id || message.error !== undefined || message.result?.isError === true;
   if (wrong || body.length < bytes) {
     throw new BuildError(`a wrong answer to request ${id}: ${body.toString('latin1', 0, 300)}`);

@@ -18,6 +18,7 @@ const ID = /"id":(\d+)/;
 const NAME = /"name":"load__/;
 /** Below this a message is made in one piece, above it is not copied. */
 const SMALL = 16 * 1024;
+const END = Buffer.from('\n');
 
 /** Calls `take` with every line of a stream, as one buffer. */
 function readLines(stream, take) {
@@ -35,19 +36,26 @@ function readLines(stream, take) {
   });
 }
 
-/** The beginning of a message with another id (and without the prefix of a tool's name), and the rest of it. */
+/** The pieces of a message with another id, and without the prefix of a tool's name. */
 function readdress(line, id, found) {
-  const head = line.latin1Slice(0, Math.min(HEAD, line.length));
-  const at = found.index + 5;
-  const changed = `${head.slice(0, at)}${id}${head.slice(at + found[1].length)}`.replace(NAME, '"name":"');
-  return { head: changed, rest: line.length > HEAD ? line.subarray(HEAD) : undefined };
+  const from = found.index + 5;
+  const to = from + found[1].length;
+  const pieces = [line.subarray(0, from), Buffer.from(id, 'latin1')];
+  const name = NAME.exec(headOf(line));
+  if (name === null) pieces.push(line.subarray(to));
+  else pieces.push(line.subarray(to, name.index + 8), line.subarray(name.index + name[0].length));
+  return pieces;
 }
+
+const headOf = (line) => line.latin1Slice(0, Math.min(HEAD, line.length));
+
+const sizeOf = (pieces) => pieces.reduce((sum, piece) => sum + piece.length, 0);
 
 const waiting = new Map();
 let lastId = 0;
 
 readLines(upstream.stdout, (line) => {
-  const found = ID.exec(line.latin1Slice(0, Math.min(HEAD, line.length)));
+  const found = ID.exec(headOf(line));
   const done = found && waiting.get(found[1]);
   if (!done) return;
   waiting.delete(found[1]);
@@ -56,7 +64,7 @@ readLines(upstream.stdout, (line) => {
 
 /** Hands a request on; whatever has no id is a notification, which goes nowhere. */
 function forward(line, reply) {
-  const found = ID.exec(line.latin1Slice(0, Math.min(HEAD, line.length)));
+  const found = ID.exec(headOf(line));
   if (found === null) return false;
   const id = String(++lastId);
   waiting.set(id, { id: found[1], reply });
@@ -64,16 +72,16 @@ function forward(line, reply) {
   return true;
 }
 
-function send(stream, { head, rest }) {
-  if (rest === undefined) stream.write(`${head}\n`, 'latin1');
-  else if (rest.length < SMALL) stream.write(`${head}${rest.latin1Slice()}\n`, 'latin1');
-  else {
-    stream.cork();
-    stream.write(head, 'latin1');
-    stream.write(rest);
-    stream.write('\n');
-    stream.uncork();
+function send(stream, pieces) {
+  pieces.push(END);
+  const size = sizeOf(pieces);
+  if (size < SMALL) {
+    stream.write(Buffer.concat(pieces, size));
+    return;
   }
+  stream.cork();
+  for (const piece of pieces) stream.write(piece);
+  stream.uncork();
 }
 
 function serveStdio() {
@@ -87,13 +95,13 @@ function serveHttp() {
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
       const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
-      const known = forward(body, ({ head, rest }) => {
-        const length = head.length + (rest?.length ?? 0);
-        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': length });
-        if (rest === undefined) response.end(head, 'latin1');
+      const known = forward(body, (pieces) => {
+        const size = sizeOf(pieces);
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': size });
+        if (size < SMALL) response.end(Buffer.concat(pieces, size));
         else {
-          response.write(head, 'latin1');
-          response.end(rest);
+          for (const piece of pieces) response.write(piece);
+          response.end();
         }
       });
       if (!known) response.writeHead(202, { 'Content-Length': 0 }).end();

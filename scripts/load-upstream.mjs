@@ -6,7 +6,7 @@
 import { readSync, writeSync } from 'node:fs';
 
 /** Text as tools write it: quotes and newlines that JSON escapes. */
-const PATTERN = String.raw`{\"row\":13,\"state\":\"open\",\"title\":\"the quick brown fox\"}\n`;
+const PATTERN = String.raw`The quick brown fox jumps over 13 \"lazy\" dogs; row 0123456789 ok\n`;
 const TOOLS = JSON.stringify([
   {
     name: 'lines',

@@ -47,7 +47,7 @@ export interface Exchange {
   /** Aborted when the client cancels the request or goes away. */
   signal: AbortSignal;
   /** Sends progress under the client's own token; absent when it gave none. */
-  progress?: (params: Params) => void;
+  progress?: ((params: Params) => void) | undefined;
   /** A notification that belongs to this request: over HTTP it goes on the request's own stream. */
   notify?: (method: string, params?: Params) => void;
   /** Asks the client something on behalf of this request; absent where it cannot be asked. */
@@ -114,13 +114,14 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const face = FACES[kind]({ ...deps, shelf });
   const roots = createRootsQuestion(deps.router);
 
-  async function callTool(params: Params, way: Way): Promise<ToolResult> {
-    if (typeof params.name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
-    await roots.learn(way);
+  function callTool(params: Params, way: Way): Promise<ToolResult> {
     const { name, arguments: args, ...extra } = params;
+    if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
     // Tasks are no wish of the client in the modern era.
     if (way.inputs !== undefined) delete extra.task;
-    return face.call(params.name, args, Object.keys(extra).length === 0 ? way : { ...way, extra });
+    const call = () => face.call(name, args, Object.keys(extra).length === 0 ? way : { ...way, extra });
+    const learning = roots.learn(way);
+    return learning === undefined ? call() : learning.then(call);
   }
 
   const methods = new Map<string, Method>([
@@ -150,16 +151,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       const answer = methods.get(method);
       if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
       const meta = passableMeta(params);
-      const way: Way = {
-        caller,
-        signal,
-        ...(progress && { progress }),
-        ...(notify && { notify: (method, said) => isWanted(method, said) && notify(method, said) }),
-        ...(ask && { ask }),
-        ...(inputs && { inputs }),
-        ...(meta.meta && { meta: meta.meta }),
-        ...(requestId && { requestId }),
-      };
+      const told = notify && ((method: string, said?: Params) => isWanted(method, said) && notify(method, said));
+      const way: Way = { caller, signal, progress, notify: told, ask, inputs, meta: meta.meta, requestId };
       try {
         const result = await answer(meta.params, way);
         changes.answered(method);

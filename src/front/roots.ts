@@ -9,7 +9,7 @@ const PATIENCE = 5000;
 
 export interface RootsQuestion {
   /** Asks once, and only where a server of the profile depends on `${workspaceFolder}`. */
-  learn(way: Way): Promise<void>;
+  learn(way: Way): Promise<void> | undefined;
   /** They have changed: what starts from now on starts in the new ones. */
   forget(): void;
 }
@@ -17,11 +17,11 @@ export interface RootsQuestion {
 export function createRootsQuestion(router: Pick<Router, 'servers'>): RootsQuestion {
   let asked: Promise<void> | undefined;
   return {
-    async learn({ caller, ask }) {
-      if (caller.capabilities.roots === undefined || ask === undefined) return;
+    learn({ caller, ask }) {
+      if (caller.capabilities.roots === undefined || ask === undefined) return undefined;
       const matters = () => router.servers().some(({ entry }) => usesWorkspace(entry.spec));
       asked ??= matters() ? learn(caller, ask) : Promise.resolve();
-      await asked;
+      return asked;
     },
     forget() {
       asked = undefined;

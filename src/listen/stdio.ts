@@ -66,12 +66,7 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
     request: (request, incoming) =>
       isModern(request)
         ? serveModern(request, incoming)
-        : session.front.request(request, {
-            signal: incoming.signal,
-            ...(incoming.progress && { progress: incoming.progress }),
-            notify,
-            ask,
-          }),
+        : session.front.request(request, { signal: incoming.signal, progress: incoming.progress, notify, ask }),
     notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
     closed: () => over(),

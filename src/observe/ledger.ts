@@ -75,7 +75,7 @@ export function createLedger({ file, log }: LedgerOptions = {}): Ledger {
 
   return {
     add(counts) {
-      pending = sumCounts(pending, counts);
+      for (const field of FIELDS) pending[field] += counts[field] ?? 0;
       if (file !== undefined) timer ??= setTimeout(() => void save(file), PAUSE).unref();
     },
     totals() {

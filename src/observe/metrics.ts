@@ -30,7 +30,9 @@ const VISIT_BOUNDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 30];
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PUT']);
 
 export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
-  const series = new Map<string, Series>();
+  /** By profile, server and tool: a key made of all three would have to be written for every call. */
+  const byName = new Map<string, Map<string, Map<string, Series>>>();
+  const series: Series[] = [];
   const pages = new Map<string, Page>();
   const durations = new Map<string, Histogram>();
   const bytes = { received: 0, sent: 0 };
@@ -41,12 +43,16 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   const seriesOf = (call: CallRecord): Series => {
     // The URIs of resources are without number, so their method stands for them.
     const tool = call.kind === 'tool' ? call.name : call.method;
-    const key = (name: string) => JSON.stringify([call.profile, call.server, name]);
-    const name = series.has(key(tool)) || series.size < maxSeries ? tool : OTHER;
-    const labels = { profile: call.profile, server: call.server, tool: name };
-    const found = series.get(key(name)) ?? { labels, outcomes: new Map(), seconds: createHistogram(CALL_BOUNDS) };
-    series.set(key(name), found);
-    return found;
+    const { profile, server } = call;
+    const tools = within(within(byName, profile), server);
+    const name = tools.has(tool) || series.length < maxSeries ? tool : OTHER;
+    const found = tools.get(name);
+    if (found !== undefined) return found;
+    const labels = { profile, server, tool: name };
+    const made: Series = { labels, outcomes: new Map(), seconds: createHistogram(CALL_BOUNDS) };
+    tools.set(name, made);
+    series.push(made);
+    return made;
   };
   const called = (call: CallRecord) => {
     underWay -= 1;
@@ -79,7 +85,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
       else if (happening.type === 'reload') reloads[happening.ok ? 'ok' : 'failed'] += 1;
     },
     families(visible = () => true) {
-      const seen = [...series.values()].filter(({ labels }) => visible(labels));
+      const seen = series.filter(({ labels }) => visible(labels));
       return [
         {
           ...{ name: 'mcpx_calls_total', type: 'counter', help: 'Calls by server, tool and how they ended.' },
@@ -110,6 +116,13 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
       ];
     },
   };
+}
+
+/** The map of a key, made when it is first asked for. */
+function within<T>(maps: Map<string, Map<string, T>>, key: string): Map<string, T> {
+  const found = maps.get(key) ?? new Map<string, T>();
+  maps.set(key, found);
+  return found;
 }
 
 export function counter(name: string, help: string, value: number): Family {

@@ -101,9 +101,11 @@ export function createObserver(): Observer {
       return () => void listeners.delete(hear);
     },
     calls: (scope) => ({
-      begin({ arguments: given, ...started }) {
+      begin({ kind, server, name, method, request, arguments: given }) {
         const clock = performance.now();
-        const call: Call = { id: (++lastCall).toString(36), at: Date.now(), ...scope, ...started };
+        const id = String(++lastCall);
+        const { profile, principal } = scope;
+        const call: Call = { id, at: Date.now(), profile, principal, kind, server, name, method, request };
         emit({ type: 'call_began', call });
         return (outcome, { reason, result } = {}) => {
           const ms = performance.now() - clock;

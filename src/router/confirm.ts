@@ -13,7 +13,7 @@ export type Confirm = (question: string) => Promise<Verdict>;
 /** A call on its way, as far as somebody has to be asked about it. */
 export interface Asking extends WayBack {
   server: string;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   confirm?: Confirm;
 }
 

@@ -14,16 +14,16 @@ export interface ToolResult extends Record<string, unknown> {
 
 /** A downstream's request under way. */
 export interface Way extends WayBack {
-  signal?: AbortSignal;
-  progress?: (params: Params) => void;
+  signal?: AbortSignal | undefined;
+  progress?: ((params: Params) => void) | undefined;
   /** `_meta` of the downstream's request, without its progress token. */
-  meta?: Params;
+  meta?: Params | undefined;
   /** What else its params hold, for a server that may know what it means. */
   extra?: Params;
   /** Where the downstream takes questions as results: what it has answered so far. */
-  inputs?: Inputs;
+  inputs?: Inputs | undefined;
   /** The id of the HTTP request that brought it. */
-  requestId?: string;
+  requestId?: string | undefined;
   /** Asks the person at the terminal instead of the client. */
   confirm?: Confirm;
 }

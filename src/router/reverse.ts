@@ -7,8 +7,8 @@ import type { Incoming, RequestOptions } from '../wire/peer.ts';
 /** The way back to the client that made a call. */
 export interface WayBack {
   caller: Caller;
-  notify?: (method: string, params?: Params) => void;
-  ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
+  notify?: ((method: string, params?: Params) => void) | undefined;
+  ask?: ((method: string, params: Params, options?: RequestOptions) => Promise<unknown>) | undefined;
 }
 
 /** What a server may ask, and the capability that a client declares when it can answer. */

@@ -98,10 +98,9 @@ export function createRouter(deps: RouterDeps): Router {
     return connection;
   }
 
-  const check = async (call: ToolCall, tool: Tool) =>
-    call.mode === 'verbatim'
-      ? { ok: true as const, args: call.arguments, notes: [] }
-      : checker.check(tool, call.arguments);
+  /** A tool of a server that is listed, at once. */
+  const ready = (server: string, tool: string): ListedTool | undefined =>
+    catalog.server(server, offered())?.listing.kind === 'listed' ? views.tool(server, tool) : undefined;
 
   /** Arguments that worked once, if they still would. */
   async function stillFitting(tool: Tool, args: Params | undefined): Promise<Params | undefined> {
@@ -122,13 +121,19 @@ export function createRouter(deps: RouterDeps): Router {
 
   async function call(request: ToolCall): Promise<ToolResult> {
     const { server } = request;
-    const listed = await findToCall(request);
+    // What is there is not waited for: between a client and its server every turn of the event loop counts.
+    const listed = ready(server, request.tool) ?? (await findToCall(request));
     const { tool } = listed;
     const record = calls.begin({
-      ...{ kind: 'tool', server, name: tool.name, method: 'tools/call' },
-      ...{ request: request.requestId, arguments: request.arguments },
+      kind: 'tool',
+      server,
+      name: tool.name,
+      method: 'tools/call',
+      request: request.requestId,
+      arguments: request.arguments,
     });
-    const checked = await check(request, tool);
+    if (request.mode === 'verbatim') return runAdmitted(request, listed, request.arguments, record);
+    const checked = await checker.check(tool, request.arguments);
     if (!checked.ok) {
       record('refused', { reason: 'arguments' });
       const worked = await stillFitting(tool, experience.lastArguments(server, tool.name));
@@ -136,11 +141,14 @@ export function createRouter(deps: RouterDeps): Router {
       throw badArguments({ server, tool, problems: checked.problems, worked });
     }
     if (checked.notes.length > 0) request.noted?.(checked.notes);
-    const held = views.held(server, listed);
+    return runAdmitted(request, listed, checked.args, record);
+  }
+
+  function runAdmitted(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
+    const held = views.held(request.server, listed);
     if (held !== undefined) record('refused', { reason: 'definition' });
     if (held !== undefined) throw held;
-    const { args } = checked;
-    const asked = admission.confirm(request, tool, args);
+    const asked = admission.confirm(request, listed.tool, args);
     return admitted({ admission, record, asked }, () => run(request, listed, args, record));
   }
 
@@ -148,25 +156,22 @@ export function createRouter(deps: RouterDeps): Router {
     request: ToolCall,
     { tool, upstreamName }: ListedTool,
     args: unknown,
-    record: ReturnType<Calls['begin']>,
+    record: Recorder,
   ): Promise<ToolResult> {
-    const { server, meta } = request;
+    const { server, meta, mode } = request;
     try {
       const connection = connectionTo(server, request);
-      const transparent = request.mode === 'verbatim';
-      const params = {
-        ...(transparent && request.extra),
-        ...{ name: upstreamName, arguments: args },
-        ...(meta && { _meta: meta }),
-      };
-      const result = readResult(
-        request,
-        await send(connection, 'tools/call', params, { ...request, transparent, repeatable: mayRepeat(tool) }),
-      );
+      const transparent = mode === 'verbatim';
+      const own = { name: upstreamName, arguments: args };
+      const extra = transparent ? request.extra : undefined;
+      const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
+      const sent = send(connection, 'tools/call', params, request, { transparent, repeatable: mayRepeat(tool) });
+      const result = readResult(request, await sent);
       record(result.isError === true ? 'tool_error' : 'ok', { result });
       tasks.note(server, result);
+      // Who calls verbatim is never shown what worked before.
       if (result.isError === true) experience.failed(server, tool.name);
-      else experience.worked(server, tool.name, args);
+      else if (mode !== 'verbatim') experience.worked(server, tool.name, args);
       return result;
     } catch (error) {
       record('failed', { reason: reasonOf(error) });
@@ -186,8 +191,8 @@ export function createRouter(deps: RouterDeps): Router {
     return admitted({ admission, record }, async () => {
       try {
         const whole = meta === undefined ? params : { ...params, _meta: meta };
-        const how = { ...request, transparent: kind === 'task', repeatable: kind !== 'task' };
-        const result = await send(connectionTo(server, request), method, whole, how);
+        const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
+        const result = await send(connectionTo(server, request), method, whole, request, how);
         record('ok', { result });
         return result;
       } catch (error) {
@@ -226,33 +231,30 @@ interface Sending {
   transparent: boolean;
 }
 
+type Recorder = ReturnType<Calls['begin']>;
+
 /** A call runs at most once, unless its server says that twice is as good. */
 function mayRepeat({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 }
 
 /** Sends one request with everything that ties it to its client: cancellation, progress, questions. */
-async function send(
+function send(
   connection: Connection,
   method: string,
   params: Params,
-  way: Way & Questioned & Sending,
+  way: Way & Questioned,
+  { transparent, repeatable }: Sending,
 ): Promise<unknown> {
-  const heartbeat = way.progress && createHeartbeat(way.progress);
-  try {
-    return await connection.request(method, params, {
-      ...towards(connection.name, way),
-      caller: way.caller.key,
-      client: way.caller,
-      transparent: way.transparent,
-      ...(way.questions === 'pass' && way.inputs && { inputs: way.inputs }),
-      repeatable: way.repeatable,
-      ...(way.signal && { signal: way.signal }),
-      ...(heartbeat && { progress: heartbeat.progress }),
-    });
-  } finally {
-    heartbeat?.stop();
-  }
+  const { asked, heard } = towards(connection.name, way);
+  const { caller, signal } = way;
+  const inputs = way.questions === 'pass' ? way.inputs : undefined;
+  const options = { asked, heard, caller: caller.key, client: caller, transparent, inputs, repeatable, signal };
+  if (way.progress === undefined) return connection.request(method, params, options);
+  const heartbeat = createHeartbeat(way.progress);
+  return connection
+    .request(method, params, { ...options, progress: heartbeat.progress })
+    .finally(() => heartbeat.stop());
 }
 
 function readResult(request: ToolCall, result: unknown): ToolResult {

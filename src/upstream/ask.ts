@@ -38,26 +38,6 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
     }
   };
 
-  /** Sent once; again only when it certainly did not arrive the first time, or may run twice. */
-  const send: Ask = async (method, params, wanted) => {
-    const since = performance.now();
-    const deadline = since + wanted.timeout;
-    for (let again = false; ; again = true) {
-      const link = await reach(method, deadline, wanted.signal);
-      try {
-        const sent = link.hello.era === 'modern' ? dress(params, wanted) : params;
-        return await link.peer.request(method, sent, wanted);
-      } catch (error) {
-        if (isUndelivered(error)) lifecycle.drop(link, messageOf(error));
-        const harmless = isUndelivered(error) || (wanted.repeatable === true && isTransport(error));
-        if (again || !harmless) {
-          if (isTransport(error)) count(error, link, since);
-          throw error;
-        }
-      }
-    }
-  };
-
   /** One more failure of the transport; too many in a row and the conversation is given up. */
   const count = (failure: McpxError, link: Link, since: number) => {
     const failures = breaker.failures + 1;
@@ -65,12 +45,32 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
     else breaker.failed(failure, Date.now() + retryDelay(failures, spec.reconnect.interval), since);
   };
 
+  /** What may be sent again; throws what may not. */
+  const sendAgain = (error: unknown, link: Link, { again, since, repeatable }: Sent) => {
+    if (isUndelivered(error)) lifecycle.drop(link, messageOf(error));
+    const harmless = isUndelivered(error) || (repeatable === true && isTransport(error));
+    if (!again && harmless) return;
+    if (isTransport(error)) count(error, link, since);
+    throw error;
+  };
+
+  /** Sent once; again only when it certainly did not arrive the first time, or may run twice. */
   return async (method, params, wanted) => {
     const over = breaker.enter();
+    const since = performance.now();
     try {
-      const result = await send(method, params, wanted);
-      breaker.succeeded();
-      return result;
+      for (let again = false; ; again = true) {
+        // Nearly always there is an open conversation, and then nothing to wait for.
+        const link = lifecycle.link ?? (await reach(method, since + wanted.timeout, wanted.signal));
+        try {
+          const sent = link.hello.era === 'modern' ? dress(params, wanted) : params;
+          const result = await link.peer.request(method, sent, wanted);
+          breaker.succeeded();
+          return result;
+        } catch (error) {
+          sendAgain(error, link, { again, since, repeatable: wanted.repeatable });
+        }
+      }
     } catch (error) {
       // Its own words, whatever they say, show that it is there.
       if (error instanceof RpcError) breaker.succeeded();
@@ -79,6 +79,14 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
       over?.();
     }
   };
+}
+
+interface Sent {
+  /** It has been sent twice. */
+  again: boolean;
+  /** Monotonic ms. */
+  since: number;
+  repeatable: boolean | undefined;
 }
 
 /** ms that a caller waits for a connection: a start has a bound of its own, which may be the longer one and says why it failed. */

@@ -11,7 +11,7 @@ import { createMemory, type Introduction, type Remembered } from './era.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { ChildRecords } from './owners.ts';
 import { createSlots, type Slots } from './queue.ts';
-import { type Inputs, inRounds } from './rounds.ts';
+import { asksForInput, type Inputs, inRounds } from './rounds.ts';
 import type { Caller } from './sharing.ts';
 import { createStanding } from './standing.ts';
 import type { StopBounds } from './transport.ts';
@@ -158,10 +158,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       },
     },
   });
-  const ask = inRounds(createAsk({ spec, lifecycle, breaker }), {
-    server: spec.name,
-    isModern: () => lifecycle.hello?.era === 'modern',
-  });
+  const ask = createAsk({ spec, lifecycle, breaker });
+  const rounds = inRounds(ask, { server: spec.name, isModern: () => lifecycle.hello?.era === 'modern' });
 
   const using = async <T>(work: () => Promise<T>): Promise<T> => {
     uses += 1;
@@ -177,15 +175,23 @@ export function createConnection(options: ConnectionOptions): Connection {
     while (lifecycle.state.kind !== 'closed' && (uses > 0 || performance.now() - used < QUIET)) await delay(QUIET);
   };
 
-  const inTurn = async (method: string, params: Params | undefined, wanted: CallOptions & { timeout: number }) => {
-    const turn = slots.enter({ ...wanted, key: wanted.caller });
-    if (turn) await turn;
+  /** One function and not three: every call of every client passes here. */
+  const request = async (method: string, params: Params | undefined, wanted?: CallOptions) => {
+    uses += 1;
     try {
-      const result = await ask(method, params, wanted);
-      standing.note(method, params);
-      return result;
+      const timed = { timeout: spec.timeout, ...wanted };
+      const turn = slots.enter({ signal: timed.signal, timeout: timed.timeout, key: timed.caller });
+      if (turn) await turn;
+      try {
+        const result = await ask(method, params, timed);
+        standing.note(method, params);
+        return asksForInput(result) ? await rounds(result, method, params, timed) : result;
+      } finally {
+        slots.leave();
+      }
     } finally {
-      slots.leave();
+      uses -= 1;
+      used = performance.now();
     }
   };
 
@@ -205,7 +211,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         const left = patience(spec, spec.timeout);
         return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).hello;
       }),
-    request: (method, params, wanted) => using(() => inTurn(method, params, { timeout: spec.timeout, ...wanted })),
+    request,
     notify: (method, params) => lifecycle.link?.peer.notify(method, params),
     diagnostics() {
       const pid = lifecycle.link?.transport.pid;

@@ -46,10 +46,13 @@ export function dress(params: Params | undefined, { client, inputs, transparent 
   return { ...params, ...inputs, _meta: { ...meta, ...own } };
 }
 
+/** What comes of a result that asks for input. */
+export type Rounds = (asking: InputRequired, ...request: Parameters<Ask>) => Promise<unknown>;
+
 /** Asks until there is a result. Whoever brings `inputs` takes questions as the result; everybody else is asked them. */
-export function inRounds(ask: Ask, { server, isModern }: { server: string; isModern(): boolean }): Ask {
-  return async (method, params, wanted) => {
-    let result = await ask(method, params, wanted);
+export function inRounds(ask: Ask, { server, isModern }: { server: string; isModern(): boolean }): Rounds {
+  return async (asking, method, params, wanted) => {
+    let result: unknown = asking;
     for (let round = 0; asksForInput(result) && isModern(); round++) {
       if (!MAY_ASK.has(method)) throw outOfPlace(server, method);
       if (wanted.inputs !== undefined) return result;

@@ -23,7 +23,8 @@ interface Call {
   timeout: number;
   /** Monotonic ms after which no progress helps. */
   deadline: number;
-  timer: NodeJS.Timeout | undefined;
+  /** Monotonic ms at which it has waited too long, unless there is progress. */
+  due: number;
   onAbort: (() => void) | undefined;
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
@@ -40,11 +41,13 @@ export function createCalls(send: (message: Message) => void, subject: string): 
   const calls = new Map<number, Call>();
   // Some peers take 0 for none, and broken ones send answers and progress for small ids that nobody asked for.
   let lastId = 1000;
+  // One timer for all calls, for the first that is due: most are answered long before, and a timer of its own would cost each call more than its look-up.
+  let timer: NodeJS.Timeout | undefined;
+  let wakeAt = Number.POSITIVE_INFINITY;
 
   /** Forgets a call; whatever still comes for it is late. */
   const settle = (call: Call) => {
     calls.delete(call.id);
-    clearTimeout(call.timer);
     if (call.onAbort) call.options.signal?.removeEventListener('abort', call.onAbort);
   };
 
@@ -66,14 +69,28 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     giveUp(call, new McpxError('timeout', `${subject} ${text}`), `timeout after ${duration(limit)}`);
   };
 
-  const arm = (call: Call) => {
-    const left = call.deadline - performance.now();
-    if (call.timer && left >= call.timeout) {
-      call.timer.refresh();
-      return;
+  const wake = (at: number, now: number) => {
+    clearTimeout(timer);
+    wakeAt = at;
+    timer = setTimeout(look, Math.min(Math.max(0, Math.ceil(at - now)), LONGEST_TIMER));
+    // What a call waits for keeps the process alive, if anything does.
+    timer.unref();
+  };
+
+  const look = () => {
+    wakeAt = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    let next = wakeAt;
+    for (const call of [...calls.values()]) {
+      if (call.due <= now) expire(call);
+      else next = Math.min(next, call.due);
     }
-    clearTimeout(call.timer);
-    call.timer = setTimeout(expire, Math.min(Math.max(0, left), call.timeout, LONGEST_TIMER), call);
+    if (next < wakeAt) wake(next, now);
+  };
+
+  const arm = (call: Call, now: number) => {
+    call.due = Math.min(now + call.timeout, call.deadline);
+    if (call.due < wakeAt) wake(call.due, now);
   };
 
   const watch = (call: Call, signal: AbortSignal) => {
@@ -82,12 +99,12 @@ export function createCalls(send: (message: Message) => void, subject: string): 
   };
 
   const launch = (call: Call, params: Params | undefined) => {
-    calls.set(call.id, call);
-    arm(call);
-    if (call.options.signal) watch(call, call.options.signal);
-    const own = withToken(params, call.options.progress ? call.id : undefined);
+    const { id, method, options } = call;
+    calls.set(id, call);
+    if (options.signal) watch(call, options.signal);
+    const own = withToken(params, options.progress ? id : undefined);
     try {
-      send({ jsonrpc: '2.0', id: call.id, method: call.method, ...(own === undefined ? {} : { params: own }) });
+      send(own === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params: own });
     } catch (error) {
       settle(call);
       call.reject(error as Error);
@@ -105,12 +122,12 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       const timeout = options.timeout ?? TIMEOUT;
       const total = options.totalTimeout ?? Math.max(TOTAL_TIMEOUT, timeout);
       return new Promise((resolve, reject) => {
-        const deadline = performance.now() + total;
+        const now = performance.now();
         const id = ++lastId;
-        launch(
-          { id, method, options, timeout, deadline, timer: undefined, onAbort: undefined, resolve, reject },
-          params,
-        );
+        const deadline = now + total;
+        const call: Call = { id, method, options, timeout, deadline, due: 0, onAbort: undefined, resolve, reject };
+        arm(call, now);
+        launch(call, params);
       });
     },
     answer(response) {
@@ -124,7 +141,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     progress(params) {
       const call = find(params.progressToken);
       if (!call?.options.progress) return;
-      arm(call);
+      arm(call, performance.now());
       const { progressToken: _, ...rest } = params;
       call.options.progress(rest);
     },
@@ -145,6 +162,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       call.reject(error);
     },
     failAll(error) {
+      clearTimeout(timer);
       for (const call of [...calls.values()]) {
         settle(call);
         call.reject(error);

@@ -70,7 +70,7 @@ export interface RequestOptions {
   timeout?: number;
   /** ms in all, however much progress flows (default: the larger of 10 min and `timeout`). */
   totalTimeout?: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Asks for progress and receives the params of each notification, without the token. */
   progress?: (params: Params) => void;
   /** Answers what the far side asks while it works on this request. */
@@ -115,16 +115,16 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     guarded(() => handlers.closed?.(error));
   };
 
-  const reply = (request: RpcRequest, incoming: IncomingCall, answer: Pick<RpcResponse, 'result' | 'error'>) => {
+  const reply = (incoming: IncomingCall, answer: RpcResponse & { id: Id }) => {
     // A cancelled request gets no answer, and its id may be in use again.
-    if (theirs.get(request.id) !== incoming) return;
-    theirs.delete(request.id);
+    if (theirs.get(answer.id) !== incoming) return;
+    theirs.delete(answer.id);
     incoming.finish();
     try {
-      channel.send({ jsonrpc: '2.0', id: request.id, ...answer });
+      channel.send(answer);
     } catch (error) {
       // A result that cannot be written (too large, too deep) must not leave the far side waiting.
-      trySend({ jsonrpc: '2.0', id: request.id, error: toRpcError(error) });
+      trySend({ jsonrpc: '2.0', id: answer.id, error: toRpcError(error) });
     }
   };
 
@@ -134,10 +134,11 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
       return trySend({ jsonrpc: '2.0', id: request.id, error });
     }
     const incoming = new IncomingCall(request, trySend, { origin, about: calls.about(origin) });
-    theirs.set(request.id, incoming);
+    const { id } = request;
+    theirs.set(id, incoming);
     answerTo(handlers, request, incoming).then(
-      (result) => reply(request, incoming, { result: result === undefined ? {} : result }),
-      (error) => reply(request, incoming, { error: toRpcError(error) }),
+      (result) => reply(incoming, { jsonrpc: '2.0', id, result: result === undefined ? {} : result }),
+      (error) => reply(incoming, { jsonrpc: '2.0', id, error: toRpcError(error) }),
     );
   };
 
@@ -173,9 +174,13 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
 }
 
 /** Always a promise, also when the handler throws at once. */
-async function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: IncomingCall): Promise<unknown> {
-  if (!handlers.request) throw new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method}`);
-  return handlers.request(request, incoming);
+function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: IncomingCall): Promise<unknown> {
+  try {
+    if (handlers.request) return handlers.request(request, incoming);
+    return Promise.reject(new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method}`));
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /** Aborts exactly the request that is named; one that is unknown, or answered already, is ignored. */

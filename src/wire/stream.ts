@@ -80,7 +80,8 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     if (overflow === 'keep-answers' && queued() > maxBytes) input.pause();
     if (scheduled || writing > 0) return;
     scheduled = true;
-    setImmediate(flush);
+    // After the callbacks and promises of this moment, and before the event loop goes round: that would cost each message a system call.
+    process.nextTick(flush);
   };
 
   const finish = (error?: Error) => {

@@ -129,6 +129,33 @@ declare module '*/scripts/bench-memory.mjs' {
   ): Row[];
   export function table(title: string, rows: Row[]): string;
 }
+declare module '*/scripts/bench-load.mjs' {
+  interface Sample {
+    us: number;
+    perSecond: number;
+    cpu: number;
+  }
+  interface Row extends Sample {
+    target: string;
+    added: number;
+    addedRatio: number;
+    perSecondRatio: number;
+  }
+  interface Bars {
+    added: number;
+    perSecond: number;
+    growth: number;
+  }
+  export function summarize(samples: Record<string, Sample[]>): Row[];
+  export function missed(
+    results: {
+      ways: Record<string, Pick<Row, 'target' | 'addedRatio' | 'perSecondRatio'>[]>;
+      large: { way: string; target: string; growth: number }[];
+    },
+    bars?: Bars,
+  ): string[];
+  export function table(way: string, rows: Row[]): string;
+}
 declare module '*/scripts/conformance.mjs' {
   interface Row {
     scenario: string;

@@ -1,8 +1,9 @@
 /** Requests that a server of the modern era answers with questions: who is asked, what is sent again, and when it ends. */
 import { describe, expect, test } from 'vitest';
 import { RpcError } from '../../src/errors.ts';
+import type { Ask } from '../../src/upstream/ask.ts';
 import type { CallOptions } from '../../src/upstream/connection.ts';
-import { dress, inRounds } from '../../src/upstream/rounds.ts';
+import { asksForInput, dress, inRounds } from '../../src/upstream/rounds.ts';
 import type { Params } from '../../src/wire/message.ts';
 
 const META = 'io.modelcontextprotocol/';
@@ -16,16 +17,18 @@ const wants = (inputRequests?: Params, requestState?: string) => ({
 /** A server that answers with these, one after the other, the last one again and again. */
 function server(results: unknown[], { modern = true } = {}) {
   const sent: CallOptions['inputs'][] = [];
-  const ask = inRounds(
-    async (_method, _params, { inputs }) => {
-      sent.push(inputs);
-      return results[Math.min(sent.length, results.length) - 1];
-    },
-    { server: 'x', isModern: () => modern },
-  );
+  const ask: Ask = async (_method, _params, { inputs }) => {
+    sent.push(inputs);
+    return results[Math.min(sent.length, results.length) - 1];
+  };
+  const rounds = inRounds(ask, { server: 'x', isModern: () => modern });
   return {
     sent,
-    call: (wanted: CallOptions = {}, method = 'tools/call') => ask(method, {}, { timeout: 1000, ...wanted }),
+    async call(wanted: CallOptions = {}, method = 'tools/call') {
+      const timed = { timeout: 1000, ...wanted };
+      const first = await ask(method, {}, timed);
+      return asksForInput(first) ? rounds(first, method, {}, timed) : first;
+    },
   };
 }
 
