@@ -102,20 +102,75 @@ export async function talkBytes({ command: { command, args, env, cwd } }: Target
   };
 }
 
+/** What a client adds to every request. */
+interface Manner {
+  headers(method: string, params: Record<string, unknown>): Record<string, string>;
+  meta?: Record<string, unknown>;
+  /** Says that a request is not wanted any more, before its connection is closed. */
+  cancel?(id: number): Promise<unknown>;
+}
+
 /** A POST per request: no `initialize`, no session. */
-export async function talkHttp({ url }: Target): Promise<Conversation> {
+export async function talkHttp({ url }: Pick<Target, 'url'>): Promise<Conversation> {
+  return posting(url, { headers: () => ({}) });
+}
+
+/** The same after `initialize`, in a session. */
+export async function talkSession({ url }: Pick<Target, 'url'>): Promise<Conversation> {
+  const send = (body: object, more = {}) =>
+    fetch(url, { method: 'POST', headers: { ...POSTED, ...more }, body: JSON.stringify({ jsonrpc: '2.0', ...body }) });
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
+  const hello = await send({ id: 'hello', method: 'initialize', params });
+  await hello.text();
+  const own = { 'mcp-session-id': hello.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': '2025-11-25' };
+  await send({ method: 'notifications/initialized' }, own);
+  return posting(url, {
+    headers: () => own,
+    cancel: (requestId) => send({ method: 'notifications/cancelled', params: { requestId } }, own),
+  });
+}
+
+const PREFIX = 'io.modelcontextprotocol/';
+const MODERN = {
+  [`${PREFIX}protocolVersion`]: '2026-07-28',
+  [`${PREFIX}clientCapabilities`]: {},
+  [`${PREFIX}clientInfo`]: { name: 'raw', version: '1' },
+};
+
+/** The modern era: every request says who sends it, in its headers and in its body. */
+export async function talkModern({ url }: Pick<Target, 'url'>): Promise<Conversation> {
+  return posting(url, {
+    meta: MODERN,
+    headers: (method, { name, uri }) => ({
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof (name ?? uri) === 'string' && { 'mcp-name': String(name ?? uri) }),
+    }),
+  });
+}
+
+const POSTED = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+function posting(url: string, { headers, meta, cancel }: Manner): Conversation {
   const ledger = new Ledger();
-  const request: Conversation['request'] = async (method, params = {}, asking = {}) => {
+  const request: Conversation['request'] = async (method, given = {}, asking = {}) => {
     const id = ledger.newId();
+    const params = meta ? { ...given, _meta: { ...(given._meta as object), ...meta } } : given;
     const result = new Promise((resolve, reject) => ledger.waiting.set(id, { ...asking, resolve, reject }));
     result.catch(() => undefined);
+    const gone = new AbortController();
+    asking.signal?.addEventListener('abort', async () => {
+      await cancel?.(id);
+      gone.abort();
+    });
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      headers: { ...POSTED, ...headers(method, params) },
       body: JSON.stringify(requestOf(id, method, params, asking)),
-      ...(asking.signal && { signal: asking.signal }),
+      signal: gone.signal,
     });
     for await (const message of messagesOf(response)) ledger.take(message);
+    gone.signal.throwIfAborted();
     return result;
   };
   return { request, heard: ledger.heard, listen: async () => undefined, close: async () => undefined };
