@@ -50,6 +50,23 @@ export const RPC_CODES = {
   failed: -32603,
 } as const satisfies Record<ErrorCode, number>;
 
+/** HTTP statuses, for routes that are no MCP. */
+export const HTTP_CODES = {
+  usage: 400,
+  arguments: 422,
+  not_found: 404,
+  refused: 403,
+  tool: 424,
+  cancelled: 499,
+  overloaded: 503,
+  auth: 502,
+  config: 502,
+  unreachable: 502,
+  protocol: 502,
+  timeout: 504,
+  failed: 500,
+} as const satisfies Record<ErrorCode, number>;
+
 export interface ErrorDetails {
   /** A command to run, or one sentence on what to do. */
   hint?: string | undefined;

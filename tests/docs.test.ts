@@ -89,15 +89,6 @@ function load(written: string) {
   return loadConfig({ files: [file], strict: true }).config;
 }
 
-function loadLeniently(settings: Record<string, unknown>) {
-  const file = join(folder, 'config.json');
-  writeFileSync(file, JSON.stringify({ mcpServers: { time: { type: 'builtin' } }, ...settings }));
-  return loadConfig({ files: [file] }).config;
-}
-
-/** Settings that would protect or change something, with a value that is not the default. */
-const INERT = [{ key: 'http.admin', value: { commands: true } }];
-
 /** The keys in the paragraph on keys without effect; those after `http` are its own. */
 function withoutEffect(): string[] {
   const paragraph = ENGLISH.prose.split(/\n\n/).find((part) => part.includes('**no effect**')) ?? '';
@@ -206,13 +197,6 @@ describe('what the README says of the config', () => {
     const listed = kinds.map(([type = '']) => type.replaceAll('`', ''));
     const { values } = SERVER.type as Extract<Field, { kind: 'enum' }>;
     expect([...listed, 'auto'].sort()).toEqual([...values].sort());
-  });
-
-  test.each(INERT)('"$key" is listed without effect, and warned of where it is set', ({ key, value }) => {
-    const [section = '', name] = key.split('.');
-    const { warnings } = loadLeniently({ [section]: name === undefined ? value : { [name]: value } });
-    expect(withoutEffect()).toContain(key);
-    expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('has no effect in this version')]);
   });
 
   test('a setting that nothing reads is listed without effect', () => {

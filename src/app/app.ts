@@ -1,4 +1,6 @@
 /** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
+
+import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ToolSearch } from '../catalog/search.ts';
 import type { Config, Profile } from '../config/config.ts';
@@ -6,7 +8,7 @@ import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createFront, type Downstream } from '../front/front.ts';
 import { createMeter } from '../front/meter.ts';
-import type { Gateway } from '../listen/gateway.ts';
+import type { Entrance, Gateway } from '../listen/gateway.ts';
 import { createLedger } from '../observe/ledger.ts';
 import type { Access } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
@@ -51,6 +53,9 @@ interface As {
   lasts?: Downstream['lasts'];
   offered?: () => string;
 }
+
+/** A client that arrives. */
+type Arriving = Pick<Downstream, 'key' | 'lasts'>;
 
 export function createApp(initial: Config, options: AppOptions): App {
   let config = initial;
@@ -108,6 +113,25 @@ export function createApp(initial: Config, options: AppOptions): App {
     );
     return createRouter({ catalog, pool, access, checker, calls, admission, pins, pinned, tasks, offered });
   };
+  const enter = (found: Running, { key, lasts }: Arriving, principal: Principal | undefined): Entrance => {
+    const { catalog, pool } = found;
+    const caller: Caller = { key, capabilities: {} };
+    const offered = setOf(caller);
+    const connectionTo = (server: string) => pool.get(server, caller);
+    return {
+      caller,
+      search: found.search,
+      router: router(found, accessOf(found, principal), { principal, lasts, offered, key }),
+      async listed() {
+        await catalog.settle(listWait(), { offered: offered(), connectionTo });
+        tellConflicts(found, config.settings.naming);
+      },
+      close() {
+        pool.release(key);
+        found.pins.release(key);
+      },
+    };
+  };
   const listWait = () => config.settings.connect.firstListWait;
   /** Makes what is new known, in the background. */
   const settle = ({ catalog, pool }: Running) => {
@@ -137,26 +161,13 @@ export function createApp(initial: Config, options: AppOptions): App {
     listed: (name, wait = listWait()) => find(name).catalog.settle(wait),
     open({ profile, front: kind, downstream, principal }) {
       const found = find(profile);
-      const { wishes, catalog, pool, search } = found;
       const { settings } = config;
-      const caller: Caller = { key: downstream.key, capabilities: {} };
-      const offered = setOf(caller);
-      const connectionTo = (server: string) => pool.get(server, caller);
-      const listed = async () => {
-        await catalog.settle(listWait(), { offered: offered(), connectionTo });
-        tellConflicts(found, config.settings.naming);
-      };
-      const own = router(found, accessOf(found, principal), {
-        principal,
-        lasts: downstream.lasts,
-        offered,
-        key: caller.key,
-      });
+      const { close: leave, ...entrance } = enter(found, downstream, principal);
       const shelf =
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)
           : results.ofSession(downstream.key);
-      const deps = { router: own, caller, settings, wishes, meter, shelf, search, listed };
+      const deps = { ...entrance, settings, wishes: found.wishes, meter, shelf };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {
@@ -164,11 +175,11 @@ export function createApp(initial: Config, options: AppOptions): App {
         close() {
           found.fronts.delete(front);
           front.close();
-          pool.release(downstream.key);
-          found.pins.release(downstream.key);
+          leave();
         },
       };
     },
+    enter: ({ profile, principal }) => enter(find(profile), { key: randomUUID(), lasts: 'request' }, principal),
     status,
     emit: observer.emit,
     watch: (principal, hear) =>

@@ -99,6 +99,10 @@ export function metricsFor(
         ),
       ),
     },
+    {
+      ...{ name: 'mcpx_tokens_saved', type: 'gauge', help: `Tokens saved so far, ${status.savings.method}.` },
+      samples: Object.entries(status.savings.tokens).map(([by, value]) => ({ labels: { by }, value })),
+    },
     ...processFamilies(),
   ];
 }

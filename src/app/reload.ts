@@ -1,16 +1,11 @@
 /** Another config in place of the one that runs: what is new is started, what is the same goes on, what is gone ends after its last call. */
 import type { Config, Profile, Settings } from '../config/config.ts';
 import { sameJson } from '../config/json.ts';
+import type { Changes } from '../listen/gateway.ts';
 import { type Running, updateProfile } from './running.ts';
 
-/** What became of servers, as `profile/server` where there are several profiles. */
-export interface Reloaded {
-  added: string[];
-  changed: string[];
-  removed: string[];
-  /** Settings that differ and are not looked at again before the next start. */
-  restart: string[];
-}
+/** Servers are named `profile/server` where there are several profiles. */
+export type Reloaded = Changes;
 
 export interface Swapped {
   running: Map<string, Running>;

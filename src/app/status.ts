@@ -11,6 +11,7 @@ import { VERSION } from '../version.ts';
 import { conflictsOf } from './conflicts.ts';
 import { liveCall, maySeeCall, type Observed } from './observed.ts';
 import { accessOf, type Running } from './running.ts';
+import { sentenceOf } from './sentence.ts';
 
 export interface Described {
   config: Config;
@@ -68,12 +69,14 @@ function serverStatus(
 ): ServerStatus {
   const entry = running?.catalog.server(spec.name);
   const state = running?.pool.get(spec.name)?.state ?? { kind: 'idle' };
+  const tools = running === undefined ? 0 : visibleTools(entry, accessOf(running, principal));
   return {
     name: spec.name,
     ...(spec.title && { title: spec.title }),
     type: spec.type,
     ...(spec.disabled ? { state: 'disabled' } : describeState(state, entry)),
-    tools: running === undefined ? 0 : visibleTools(entry, accessOf(running, principal)),
+    ...sentenceOf({ spec, state, entry, running: running !== undefined, tools }),
+    tools,
   };
 }
 

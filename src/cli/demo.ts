@@ -19,7 +19,7 @@ export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<nu
   const app = openApp(config, log);
   bindToProcess(app, lifecycle);
   try {
-    const { listener } = await openGateway(app, config, log);
+    const { listener } = await openGateway(app, config, { log });
     await app.listed();
     const session = app.open({ profile: app.mainProfile ?? '', downstream: { key: 'demo', notify: () => undefined } });
     const menu = await session.front.request({ method: 'tools/list' }, { signal: stop });

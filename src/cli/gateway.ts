@@ -2,6 +2,7 @@
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { resolveTokens } from '../config/env.ts';
+import type { Administration } from '../listen/gateway.ts';
 import { refuseOpenBind } from '../listen/guard.ts';
 import { type HttpListener, listenHttp } from '../listen/http.ts';
 import type { Log } from '../observe/log.ts';
@@ -14,10 +15,14 @@ export interface OpenGateway {
 }
 
 /** The listener is bound first, so that a taken port starts no upstream. */
-export async function openGateway(app: App, config: Config, log: Log): Promise<OpenGateway> {
+export async function openGateway(
+  app: App,
+  config: Config,
+  more: { log: Log; admin?: Administration },
+): Promise<OpenGateway> {
   const { http } = config.settings;
   let auth = createAuthenticator(resolveTokens(http.auth.tokens));
-  const listener = await listenHttp({ gateway: app, settings: http, auth, log });
+  const listener = await listenHttp({ gateway: app, settings: http, auth, ...more });
   app.start();
   return {
     listener,

@@ -7,14 +7,15 @@ import { listenStdio } from '../listen/stdio.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
+import type { OpenGateway } from './gateway.ts';
 import { note } from './output.ts';
-import { bindToProcess, ledgerFile, openApp, readConfig } from './session.ts';
+import { bindToProcess, ledgerFile, openApp, type ReadOptions, readConfig } from './session.ts';
 
 /** A started `serve`, whatever it listens on. */
 interface Served {
   app: App;
   config: Config;
-  load(): Config;
+  load(texts?: ReadonlyMap<string, string>): Config;
   log: Log;
 }
 
@@ -22,13 +23,16 @@ export async function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
   const listen = readListen(flags);
   const { http, host, port } = listen;
-  const load = (bootstrap = false) => readConfig(flags, { bootstrap, file: args[0] ?? listen.file, host, port, http });
-  const config = load(true);
+  const load = (more: ReadOptions) => readConfig(flags, { file: args[0] ?? listen.file, host, port, http, ...more });
+  const config = load({ bootstrap: true });
   const log = createLog(config.settings.log);
   const app = openApp(config, log, { counts: ledgerFile() });
   bindToProcess(app, invocation);
   try {
-    await (http ? serveHttp : serveStdio)({ app, config, load: () => load(), log }, invocation);
+    await (http ? serveHttp : serveStdio)(
+      { app, config, load: (texts) => load({ texts, quiet: texts !== undefined }), log },
+      invocation,
+    );
     return 0;
   } finally {
     await app.stop();
@@ -36,10 +40,14 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 async function serveHttp({ app, config, load, log }: Served, { stop, onHangup }: Invocation): Promise<void> {
+  const { createAdministration } = await import('../app/admin.ts');
   const { aborted, openGateway } = await import('./gateway.ts');
   const { createReloading } = await import('./reloading.ts');
-  const gateway = await openGateway(app, config, log);
-  const reloading = createReloading({ app, config, load, prepare: gateway.prepare, log });
+  let gateway: OpenGateway | undefined;
+  const prepare = (next: Config) => gateway?.prepare(next) ?? (() => undefined);
+  const reloading = createReloading({ app, config, load, prepare, log });
+  const admin = config.files.length === 0 ? undefined : createAdministration({ reloader: reloading, load });
+  gateway = await openGateway(app, config, { log, ...(admin && { admin }) });
   onHangup?.(() => {
     // Where the terminal is gone, writing fails, and that ends us.
     note('mcpx: reading the config again');

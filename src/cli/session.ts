@@ -26,6 +26,10 @@ export interface ReadOptions {
   file?: string | undefined;
   host?: string | undefined;
   port?: string | undefined;
+  /** What files would hold, for a look before they are written. */
+  texts?: ReadonlyMap<string, string> | undefined;
+  /** Warnings were told before. */
+  quiet?: boolean;
   /** Whether this process will listen on HTTP. */
   http?: boolean;
 }
@@ -33,7 +37,7 @@ export interface ReadOptions {
 /** The config that the options name; warnings go to stderr. */
 export function readConfig(
   flags: Flags,
-  { bootstrap = false, file, host, port, http = false }: ReadOptions = {},
+  { bootstrap = false, quiet = false, file, host, port, http = false, texts }: ReadOptions = {},
 ): Config {
   const overrides: Overrides = {
     profile: flags.value('profile'),
@@ -47,9 +51,16 @@ export function readConfig(
   const files = [...(file === undefined ? [] : [file]), ...flags.values('config')];
   const { command, args } = selfCommand();
   const self = { execPath: command, http, ...(args[0] !== undefined && { script: args[0] }) };
-  const { config, created } = loadConfig({ files, overrides, strict: flags.has('strict'), bootstrap, self });
+  const { config, created } = loadConfig({
+    files,
+    overrides,
+    strict: flags.has('strict'),
+    bootstrap,
+    self,
+    ...(texts && { texts }),
+  });
   if (created !== undefined) note(`mcpx: wrote a first config to ${created}`);
-  for (const warning of config.warnings) note(`${paint('yellow', 'warning:')} ${warningText(warning)}`);
+  if (!quiet) for (const warning of config.warnings) note(`${paint('yellow', 'warning:')} ${warningText(warning)}`);
   return config;
 }
 

@@ -9,7 +9,7 @@ import { didYouMean } from './nearest.ts';
 import { normalize } from './normalize.ts';
 import { applyOverrides, type Overrides, withFront } from './overrides.ts';
 import { warnSeparator } from './separator.ts';
-import { readSource, type Source } from './source.ts';
+import { parseSource, readSource, type Source } from './source.ts';
 import { bootstrap, configFiles } from './store.ts';
 import { type World, worldOf } from './world.ts';
 
@@ -23,6 +23,8 @@ export interface LoadOptions extends Partial<World> {
   strict?: boolean;
   /** Write a commented default where there is none. */
   bootstrap?: boolean;
+  /** What files would hold, for a look before they are written. */
+  texts?: ReadonlyMap<string, string>;
   /** For the loop guard; without it nothing is skipped. */
   self?: Self;
 }
@@ -38,7 +40,10 @@ export function loadConfig(options: LoadOptions = {}): Loaded {
   const world = worldOf(options);
   const findings = createFindings(options.strict === undefined ? {} : { strict: options.strict });
   const { files, created } = findFiles(options, world, findings);
-  const sources = files.map(readSource);
+  const sources = files.map((file) => {
+    const text = options.texts?.get(file);
+    return text === undefined ? readSource(file) : parseSource(file, text);
+  });
   const drafts = sources.map((source) => normalize(source, { findings, world }));
   findings.check(sources);
   const merged = mergeDrafts(drafts, findings);
@@ -84,7 +89,7 @@ interface Finish {
 function finish(merged: Merged, { options, world, findings, sources }: Finish): Config {
   const { settings, profile, front } = applyOverrides(merged.settings, options.overrides ?? {}, world, findings);
   findings.check(sources);
-  warnInert(settings, merged.profiles, findings);
+  warnInert(merged.profiles, findings);
   const { self } = options;
   const kept =
     self === undefined

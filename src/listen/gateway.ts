@@ -1,10 +1,14 @@
 /** What listeners need of the running program; `app/app.ts` provides it. */
+import type { ToolSearch } from '../catalog/search.ts';
 import type { FrontKind } from '../config/config.ts';
+import type { ServerEdit } from '../config/edit.ts';
 import type { Downstream, Front } from '../front/front.ts';
 import type { Family } from '../observe/exposition.ts';
 import type { Savings } from '../observe/ledger.ts';
 import type { Call, CallRecord, Happening } from '../observe/observer.ts';
 import type { Principal } from '../policy/auth.ts';
+import type { Router } from '../router/router.ts';
+import type { Caller } from '../upstream/pool.ts';
 
 export interface OpenOptions {
   profile: string;
@@ -21,11 +25,23 @@ export interface Session {
   close(): void;
 }
 
+/** A caller of a profile, and what it may see and do there. */
+export interface Entrance {
+  router: Router;
+  caller: Caller;
+  search: ToolSearch;
+  /** Resolves when every upstream was listed, or after the configured wait. */
+  listed(): Promise<void>;
+  close(): void;
+}
+
 export interface Gateway {
   /** The profile that is meant where none is named. */
   readonly mainProfile: string | undefined;
   profileState(name: string): 'enabled' | 'disabled' | 'unknown';
   open(options: OpenOptions): Session;
+  /** The same without a front, for one request that is no MCP. */
+  enter(options: Pick<OpenOptions, 'profile' | 'principal'>): Entrance;
   status(principal?: Principal): Status;
   /** Tells everybody who counts, keeps or shows what happens. */
   emit(happening: Happening): void;
@@ -33,6 +49,22 @@ export interface Gateway {
   watch(principal: Principal | undefined, hear: (event: LiveEvent) => void): () => void;
   /** Numbers for Prometheus, of what that principal may use. */
   metrics(principal?: Principal): Family[];
+}
+
+/** Changes at run time, for admin tokens; `app/admin.ts` provides it where there is a config file. */
+export interface Administration {
+  /** Reads the config again; rejects, and the old one stays, where it cannot be used. */
+  reload(): Promise<Changes>;
+  /** Changes one server in the file and applies it; rejects, and leaves both as they were, where that cannot be done. */
+  edit(edit: ServerEdit): Promise<Changes>;
+}
+
+/** What became of servers; `restart` names settings that are looked at again at the next start. */
+export interface Changes {
+  added: string[];
+  changed: string[];
+  removed: string[];
+  restart: string[];
 }
 
 /** A call, without what went in and out. */
@@ -83,7 +115,11 @@ export interface ServerStatus {
   since?: string;
   /** When it will be tried again by itself; ISO 8601. */
   nextTry?: string;
-  /** A sentence, where something is wrong. */
+  /** Why, where something is wrong. */
   reason?: string;
+  /** The state as a sentence for people. */
+  sentence: string;
+  /** A command or a sentence that says how it is mended, where something is wrong. */
+  mend?: string;
   tools: number;
 }

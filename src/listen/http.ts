@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import type { Settings } from '../config/config.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import type { Authenticator } from '../policy/auth.ts';
+import type { Authenticator, Principal } from '../policy/auth.ts';
 import { createBudget, createRate, NO_RATE } from '../policy/limits.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
-import type { Gateway } from './gateway.ts';
+import type { Administration, Gateway } from './gateway.ts';
 import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { sendError, sendRpcError } from './reply.ts';
 import { createRounds } from './rounds.ts';
@@ -24,6 +24,8 @@ export interface HttpOptions {
   settings: Settings['http'];
   auth: Authenticator;
   log: Log;
+  /** Changes at run time, for admin tokens. */
+  admin?: Administration;
   /** ms in which a request must have arrived (default 30 s, its headers 10 s). */
   arrival?: number;
 }
@@ -130,36 +132,63 @@ async function visit(arrival: Arrival, served: Served): Promise<void> {
   }
 }
 
-async function dispatch({ request, response, trace }: Arrival, served: Served): Promise<void> {
-  const { settings, auth } = served;
-  const fail = (status: number, message: string, headers?: Record<string, string>) =>
-    sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
+async function dispatch(arrival: Arrival, served: Served): Promise<void> {
+  const { request, response, trace } = arrival;
   const { url = '/', method = '' } = request;
-  const { host, hosts, trustProxy, cors } = settings;
-  const refused = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
-  if (refused !== undefined) return fail(403, refused);
-  if (url.length > MAX_URL) return fail(414, `the URL is longer than ${MAX_URL} characters`);
-  if (crossOrigin(request, response, cors.origins)) return;
-  if (served.stopping.aborted) return fail(503, 'mcpx is stopping', { Connection: 'close' });
-
-  const principal = auth.principal(request.headers.authorization);
-  trace.principal = principal?.name;
-  if (auth.required && principal === undefined) return fail(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
-  if (method === 'POST' && !isTimely({ response, principal }, served.mcp.rate)) return;
-
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
-  const found = findRoute(path, settings);
+  const found = findRoute(path, served.settings);
+  trace.route = found?.route.path ?? trace.route;
+  const principal = found?.route.open ? undefined : admit(arrival, served, isMcp(path) ? sendRefusal : sendError);
+  if (principal === 'refused') return;
+
   if (found === undefined) return sendError(response, 404, `no such route: ${path}`);
   const { route, parts } = found;
-  trace.route = route.path;
   const serve = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
   if (serve === undefined) {
     const Allow = Object.keys(route.methods).join(', ');
     return sendError(response, 405, `${method} is not allowed here`, { Allow });
   }
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  await serve({ request, response, query, principal, parts }, served);
+  await serve({ request, response, query, principal, parts, trace }, served);
+}
+
+/** Who asks, after every check; where one fails, the answer is on its way. */
+function admit(
+  { request, response, trace }: Arrival,
+  { settings, auth, stopping, mcp }: Served,
+  send: typeof sendError,
+): Principal | undefined | 'refused' {
+  const refuse = (status: number, message: string, headers?: Record<string, string>): 'refused' => {
+    send(response, status, message, headers);
+    return 'refused';
+  };
+  const { url = '/', method = '' } = request;
+  const { host, hosts, trustProxy, cors } = settings;
+  const stranger = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
+  if (stranger !== undefined) return refuse(403, stranger);
+  if (url.length > MAX_URL) return refuse(414, `the URL is longer than ${MAX_URL} characters`);
+  if (crossOrigin(request, response, cors.origins)) return 'refused';
+  if (stopping.aborted) return refuse(503, 'mcpx is stopping', { Connection: 'close' });
+  const principal = auth.principal(request.headers.authorization);
+  trace.principal = principal?.name;
+  if (auth.required && principal === undefined) return refuse(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+  if (method === 'POST' && !isTimely({ response, principal }, mcp.rate)) return 'refused';
+  return principal;
+}
+
+/** Whether the answer is read by an MCP client. */
+function isMcp(path: string): boolean {
+  return /^\/(?:mcp|sse|messages)(?:\/|$)|^\/api\/[^/]+\/mcp$/.test(path);
+}
+
+function sendRefusal(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers?: Record<string, string>,
+): void {
+  sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
 }
 
 function bind(server: Server, host: string, port: number): Promise<void> {

@@ -4,12 +4,16 @@ import type { FrontKind, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import { type Authenticator, mayUseProfile, type Principal } from '../policy/auth.ts';
 import { INVALID_REQUEST } from '../wire/message.ts';
+import { serveAdd, serveChange, serveReload, serveRemove } from './admin.ts';
 import type { EventStream } from './events.ts';
-import type { Gateway } from './gateway.ts';
+import type { Administration, Gateway } from './gateway.ts';
 import { serveMessages, serveSse } from './legacy-sse.ts';
 import { serveEvents, serveMetrics } from './live.ts';
 import { serveDelete, serveGet, servePost } from './mcp.ts';
+import { describeApi } from './openapi.ts';
 import { sendJson, sendRpcError } from './reply.ts';
+import { serveCall, serveHealth, servePrompts, serveReady, serveResources, serveServers, serveTools } from './rest.ts';
+import type { Trace } from './trace.ts';
 import type { McpDeps, McpVisit } from './visit.ts';
 
 /** Something that arrived, after the guards. */
@@ -20,6 +24,7 @@ export interface Visit {
   principal: Principal | undefined;
   /** What stands in the places of the path that have names, decoded. */
   parts: ReadonlyMap<string, string>;
+  trace: Trace;
 }
 
 /** What routes need of the listener. */
@@ -29,6 +34,8 @@ export interface Served {
   auth: Authenticator;
   log: Log;
   mcp: McpDeps;
+  /** Absent where there is nothing that could be changed. */
+  admin?: Administration;
   /** Open streams of `/api/events`. */
   live: Map<EventStream, Principal | undefined>;
   /** Aborted by a stop. */
@@ -41,6 +48,8 @@ export interface Route {
   /** As people write it; a part in braces is one segment. */
   path: string;
   methods: Record<string, Serve>;
+  /** Answers anybody, before every check. */
+  open?: true;
   /** Which setting offers it, where not all do. */
   offered?: (settings: Settings['http']) => boolean;
 }
@@ -57,7 +66,6 @@ const legacySse = (settings: Settings['http']) => settings.legacySse;
 export const ROUTES: readonly Route[] = [
   { path: '/mcp', methods: mcp() },
   { path: '/mcp/{profile}', methods: mcp() },
-  { path: '/api/{profile}/mcp', methods: mcp('aggregate') },
   { path: '/sse', methods: { GET: openMcp(serveSse) }, offered: legacySse },
   { path: '/sse/{profile}', methods: { GET: openMcp(serveSse) }, offered: legacySse },
   {
@@ -73,6 +81,18 @@ export const ROUTES: readonly Route[] = [
     methods: { GET: ({ response, principal }, { gateway }) => sendJson(response, 200, gateway.status(principal)) },
   },
   { path: '/api/events', methods: { GET: serveEvents } },
+  { path: '/api/openapi.json', methods: { GET: ({ response }) => sendJson(response, 200, describeApi(ROUTES)) } },
+  { path: '/api/reload', methods: { POST: serveReload } },
+  { path: '/api/servers', methods: { POST: serveAdd } },
+  { path: '/api/servers/{name}', methods: { PATCH: serveChange, DELETE: serveRemove } },
+  { path: '/api/{profile}/mcp', methods: mcp('aggregate') },
+  { path: '/api/{profile}/servers', methods: { GET: serveServers } },
+  { path: '/api/{profile}/tools', methods: { GET: serveTools } },
+  { path: '/api/{profile}/resources', methods: { GET: serveResources } },
+  { path: '/api/{profile}/prompts', methods: { GET: servePrompts } },
+  { path: '/api/{profile}/tools/{server}/{tool}', methods: { POST: serveCall } },
+  { path: '/healthz', methods: { GET: serveHealth, HEAD: serveHealth }, open: true },
+  { path: '/readyz', methods: { GET: serveReady, HEAD: serveReady }, open: true },
   { path: '/metrics', methods: { GET: serveMetrics }, offered: ({ metrics }) => metrics },
 ];
 

@@ -83,7 +83,11 @@ export async function receive(
 const SMALL = 16 * 1024;
 
 /** Whether there is memory for a body of the announced size; where not, the answer says so. One of unknown size counts as the largest. */
-function fits({ request, response }: Pick<McpVisit, 'request' | 'response'>, bodies: Budget, maxBody: number): boolean {
+export function fits(
+  { request, response }: Pick<McpVisit, 'request' | 'response'>,
+  bodies: Budget,
+  maxBody: number,
+): boolean {
   const announced = Number(request.headers['content-length'] ?? maxBody);
   const size = announced <= SMALL ? 0 : Math.min(announced, maxBody);
   if (size === 0) return true;

@@ -85,6 +85,9 @@ export async function stage(
       };
       return { front: front as any, close: () => void open.delete(entry) };
     },
+    enter: () => {
+      throw new RpcError(-32000, 'there is no router here');
+    },
     status: () => ({
       ...{ name: 'mcpx', version: '0', uptime: 0, profiles: [], calls: { calls: 0, errors: 0, live: [] } },
       savings: describeSavings(createLedger().totals()),

@@ -1,0 +1,47 @@
+/** The state of a server as a sentence, and what mends it. */
+import type { ServerEntry } from '../catalog/catalog.ts';
+import type { ServerSpec } from '../config/config.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import type { ServerStatus } from '../listen/gateway.ts';
+import type { ConnectionState } from '../upstream/connection.ts';
+
+export interface Stated {
+  spec: ServerSpec;
+  state: ConnectionState;
+  entry: ServerEntry | undefined;
+  /** Whether its profile runs. */
+  running: boolean;
+  /** How many of its tools may be seen. */
+  tools: number;
+}
+
+type Words = Pick<ServerStatus, 'sentence' | 'mend'>;
+
+export function sentenceOf({ spec, state, entry, running, tools }: Stated): Words {
+  if (spec.disabled)
+    return { sentence: 'it is switched off in the config', mend: 'set "disabled" to false in its entry' };
+  if (!running) return { sentence: 'its profile is disabled', mend: 'set "enabled" to true in the profile' };
+  const count = tools === 1 ? '1 tool' : `${tools} tools`;
+  if (state.kind === 'ready') return { sentence: `it is running and offers ${count}` };
+  if (state.kind === 'connecting') return { sentence: 'it is starting' };
+  const failure = entry?.listing.kind === 'failed' ? entry.listing.error : undefined;
+  if (state.kind === 'backoff') {
+    const next = state.resting ? 'the next call tries again' : 'it is tried again by itself';
+    return { sentence: `${firstLine(state.reason)}; ${next}`, mend: mendOf(spec, failure) };
+  }
+  if (failure !== undefined) return { sentence: firstLine(messageOf(failure)), mend: mendOf(spec, failure) };
+  if (state.kind === 'closed') return { sentence: 'it is stopped' };
+  const known = entry?.listing.kind === 'listed';
+  return {
+    sentence: known ? `it rests and starts at the next call; it offers ${count}` : 'it has not been started yet',
+  };
+}
+
+/** The hint of the failure, else the command that tries it and shows what it says. */
+function mendOf({ name }: ServerSpec, failure: unknown): string {
+  return (failure instanceof McpxError ? failure.hint : undefined) ?? `mcpx tools ${name}`;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? '';
+}

@@ -1,0 +1,100 @@
+/** Changes of one server in a config file, as text: comments, order and indentation stay as they are. */
+import { applyEdits, findNodeAtLocation, type JSONPath, modify, parseTree } from 'jsonc-parser';
+import { McpxError } from '../errors.ts';
+import { readIfPresent, writeFileAtomic } from '../files.ts';
+import type { Config, ServerSpec } from './config.ts';
+import { type JsonRecord, sameJson } from './json.ts';
+import { nameKey } from './names.ts';
+import { removeAt } from './remove.ts';
+import { readSource } from './source.ts';
+
+export type ServerEdit =
+  | { kind: 'add'; name: string; entry: JsonRecord }
+  /** Fields replace those of the entry; null removes one. */
+  | { kind: 'change'; name: string; fields: JsonRecord }
+  | { kind: 'remove'; name: string };
+
+/** What a file held and would hold. */
+export interface Edited {
+  file: string;
+  before: string;
+  after: string;
+}
+
+/** Throws McpxError: `not_found` for a server that is not there, `usage` for one that is, or that is in several places. Writes nothing. */
+export function editServer(config: Pick<Config, 'files' | 'profiles'>, edit: ServerEdit): Edited {
+  const places = placesOf(config, edit.name);
+  if (edit.kind === 'add') return addServer(config, edit, places);
+  const spec = onlyOne(places, edit.name);
+  const { file, path } = spec.place;
+  const before = readSource(file).text;
+  if (edit.kind === 'remove') return { file, before, after: removeAt(before, path) };
+  const after = Object.entries(edit.fields).reduce(
+    (text, [key, value]) => (value === null ? removeAt(text, [...path, key]) : change(text, [...path, key], value)),
+    before,
+  );
+  return { file, before, after };
+}
+
+/** Puts the new text in place of the old one, which stays beside it as `<file>.bak`; refuses where somebody else has changed it. */
+export function writeEdit({ file, before, after }: Edited): void {
+  if (readSource(file).text !== before) {
+    throw new McpxError('failed', `"${file}" was changed by somebody else just now`, { hint: 'try again' });
+  }
+  const bytes = readIfPresent(file);
+  if (bytes !== undefined) writeFileAtomic(`${file}.bak`, bytes);
+  writeFileAtomic(file, after);
+}
+
+function placesOf({ profiles }: Pick<Config, 'profiles'>, name: string): ServerSpec[] {
+  const all = profiles.flatMap(({ servers }) => servers).filter((spec) => nameKey(spec.name) === nameKey(name));
+  // The same entry is in every profile that takes it.
+  return all.filter((spec, index) => all.findIndex((other) => sameJson(other.place, spec.place)) === index);
+}
+
+function onlyOne(places: ServerSpec[], name: string): ServerSpec {
+  const shared = places.filter(({ place }) => place.path[0] !== 'profiles' && place.path[0] !== 'schemas');
+  const [spec, ...more] = shared.length > 0 ? shared : places;
+  if (spec === undefined) throw new McpxError('not_found', `no server is called "${name}"`);
+  if (more.length === 0) return spec;
+  const written = [spec, ...more].map(({ place }) => place.path.join('.')).join(', ');
+  throw new McpxError('usage', `server "${name}" is in several places: ${written}`, { hint: 'edit the file' });
+}
+
+function addServer(
+  { files, profiles }: Pick<Config, 'files' | 'profiles'>,
+  { name, entry }: Extract<ServerEdit, { kind: 'add' }>,
+  places: ServerSpec[],
+): Edited {
+  if (places.length > 0) throw new McpxError('usage', `there is a server "${name}" already`);
+  const file = files.at(-1);
+  if (file === undefined)
+    throw new McpxError('usage', 'there is no config file to write to', { hint: 'mcpx config path' });
+  const before = readSource(file).text;
+  const container = containerOf(profiles, file);
+  const node = findNodeAtLocation(parseTree(before, [], { allowTrailingComma: true }) ?? EMPTY, container);
+  if (node?.type !== 'array') return { file, before, after: change(before, [...container, name], entry) };
+  const items = node.children ?? [];
+  const key = items.some((item) => findNodeAtLocation(item, ['id']) !== undefined) ? 'id' : 'name';
+  const after = change(before, [...container, items.length], { [key]: name, ...entry }, true);
+  return { file, before, after };
+}
+
+const EMPTY = { type: 'object', offset: 0, length: 0 } as const;
+
+/** Where the file keeps its servers, in whatever shape it has. */
+function containerOf(profiles: Config['profiles'], file: string): JSONPath {
+  const specs = profiles.flatMap(({ servers }) => servers).filter(({ place }) => place.file === file);
+  const path = specs.find(({ place }) => place.path[0] !== 'profiles' && place.path[0] !== 'schemas')?.place.path;
+  return path === undefined ? ['mcpServers'] : path.slice(0, -1);
+}
+
+function change(text: string, path: JSONPath, value: unknown, isArrayInsertion = false): string {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  ';
+  const formattingOptions = {
+    insertSpaces: !indent.startsWith('\t'),
+    tabSize: indent.startsWith('\t') ? 1 : indent.length,
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  };
+  return applyEdits(text, modify(text, path, value, { formattingOptions, isArrayInsertion }));
+}

@@ -1,0 +1,48 @@
+/** Takes one entry out of JSONC text, with the commas that belong to it and no comment of its neighbours. */
+import { createScanner, findNodeAtLocation, type JSONPath, type Node, parseTree } from 'jsonc-parser';
+
+const COMMA = 5;
+/** Blanks, line breaks and comments. */
+const TRIVIA: ReadonlySet<number> = new Set([12, 13, 14, 15]);
+
+/** The text without what stands at the path; unchanged where nothing does. */
+export function removeAt(text: string, path: JSONPath): string {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const node = root && findNodeAtLocation(root, path);
+  const item = node?.parent?.type === 'property' ? node.parent : node;
+  if (item?.parent === undefined) return text;
+  const after = commaAfter(text, endOf(item));
+  const whole = widen(text, item.offset, after === undefined ? endOf(item) : after + 1);
+  const before = after === undefined ? commaBefore(text, item) : undefined;
+  const rest = text.slice(whole.end);
+  if (before === undefined) return text.slice(0, whole.start) + rest;
+  return text.slice(0, before) + text.slice(before + 1, whole.start) + rest;
+}
+
+function endOf({ offset, length }: Node): number {
+  return offset + length;
+}
+
+function commaAfter(text: string, from: number): number | undefined {
+  const scanner = createScanner(text, false);
+  scanner.setPosition(from);
+  let token = scanner.scan();
+  while (TRIVIA.has(token)) token = scanner.scan();
+  return Number(token) === COMMA ? scanner.getTokenOffset() : undefined;
+}
+
+/** The comma between the last entry and the one before it. */
+function commaBefore(text: string, item: Node): number | undefined {
+  const siblings = item.parent?.children ?? [];
+  const previous = siblings[siblings.indexOf(item) - 1];
+  return previous && commaAfter(text, endOf(previous));
+}
+
+/** Where an entry has lines of its own they go with it, and so does a comment behind it on its last line. */
+function widen(text: string, start: number, end: number): { start: number; end: number } {
+  const lead = /[ \t]*$/.exec(text.slice(0, start))?.[0].length ?? 0;
+  const from = start - lead;
+  if (from > 0 && text[from - 1] !== '\n') return { start, end };
+  const tail = /^[ \t]*(?:\/\/[^\n]*)?\r?\n/.exec(text.slice(end))?.[0].length;
+  return tail === undefined ? { start, end } : { start: from, end: end + tail };
+}

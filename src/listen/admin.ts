@@ -1,0 +1,100 @@
+/** `/api/servers` and `/api/reload`: changes at run time, for tokens with `"admin": true` only. */
+import { isRecord } from '../wire/message.ts';
+import type { Administration, Changes, ServerStatus } from './gateway.ts';
+import { sendError, sendJson } from './reply.ts';
+import { fail, readJson } from './rest.ts';
+import type { Serve, Served, Visit } from './routes.ts';
+
+/** A change, as it is written down. */
+interface Deed {
+  action: 'add' | 'change' | 'remove' | 'reload';
+  target?: string;
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+export const serveAdd: Serve = (visit, served) =>
+  byAdmin(visit, served, async (admin) => {
+    const entry = await readEntry(visit, served);
+    if (entry === undefined) return;
+    const { name, ...fields } = entry;
+    if (typeof name !== 'string' || !NAME.test(name))
+      return sendError(visit.response, 422, '"name" must be 1 to 64 letters, digits, "-" or "_"');
+    if (isKnown(served, name)) return sendError(visit.response, 409, `there is a server "${name}" already`);
+    const edit = { kind: 'add', name, entry: fields } as const;
+    await act(visit, served, { action: 'add', target: name }, () => admin.edit(edit), 201);
+  });
+
+export const serveChange: Serve = (visit, served) =>
+  byAdmin(visit, served, async (admin) => {
+    const fields = await readEntry(visit, served);
+    if (fields === undefined) return;
+    const name = visit.parts.get('name') ?? '';
+    if (Object.hasOwn(fields, 'name')) return sendError(visit.response, 422, 'a server cannot be given another name');
+    const edit = { kind: 'change', name, fields } as const;
+    await act(visit, served, { action: 'change', target: name }, () => admin.edit(edit));
+  });
+
+export const serveRemove: Serve = (visit, served) =>
+  byAdmin(visit, served, (admin) => {
+    const name = visit.parts.get('name') ?? '';
+    return act(visit, served, { action: 'remove', target: name }, () => admin.edit({ kind: 'remove', name }));
+  });
+
+export const serveReload: Serve = (visit, served) =>
+  byAdmin(visit, served, (admin) => act(visit, served, { action: 'reload' }, () => admin.reload()));
+
+async function byAdmin(
+  { response, principal }: Visit,
+  { admin }: Served,
+  serve: (admin: Administration) => Promise<void>,
+): Promise<void> {
+  if (principal?.admin !== true) return sendError(response, 403, 'this needs a token with "admin": true');
+  if (admin === undefined) return sendError(response, 409, 'there is no config file to change');
+  await serve(admin);
+}
+
+/** Does it, writes down that it was tried, and answers with what became of it. */
+async function act(
+  visit: Visit,
+  served: Served,
+  deed: Deed,
+  change: () => Promise<Changes>,
+  status = 200,
+): Promise<void> {
+  const { response, principal, trace } = visit;
+  const told = (ok: boolean) =>
+    served.gateway.emit({ type: 'admin', ...deed, token: principal?.name, ok, request: trace.request });
+  try {
+    const changes = await change();
+    told(true);
+    const servers = deed.target === undefined ? {} : { servers: named(served, deed.target) };
+    sendJson(response, status, { ...changes, ...servers });
+  } catch (failure) {
+    told(false);
+    fail(visit, served, failure, { config: 422 });
+  }
+}
+
+async function readEntry(visit: Visit, { mcp }: Served): Promise<Record<string, unknown> | undefined> {
+  const body = await readJson(visit, mcp);
+  if (body === undefined) return undefined;
+  if (isRecord(body.value)) return body.value;
+  sendError(visit.response, 400, 'the body must be a JSON object: the entry of the server');
+  return undefined;
+}
+
+function isKnown(served: Served, name: string): boolean {
+  return named(served, name).length > 0;
+}
+
+/** The server as it is now, in every profile that has it. */
+function named({ gateway }: Served, name: string): (ServerStatus & { profile: string })[] {
+  return gateway
+    .status()
+    .profiles.flatMap(({ name: profile, servers }) =>
+      servers
+        .filter((server) => server.name.toLowerCase() === name.toLowerCase())
+        .map((server) => ({ profile, ...server })),
+    );
+}

@@ -1,0 +1,176 @@
+/** `GET /api/openapi.json`: the routes of the table, described for programs. */
+import { VERSION } from '../version.ts';
+import type { Route } from './routes.ts';
+
+interface Described {
+  summary: string;
+  /** The schema of the body, by name. */
+  body?: string;
+  /** The schema of the answer, by name, and its status where that is not 200. */
+  answer?: string;
+  status?: number;
+  /** Statuses beside the ones that every route has. */
+  failures?: readonly number[];
+  query?: Record<string, string>;
+  admin?: true;
+}
+
+const MCP = { summary: 'MCP, Streamable HTTP', failures: [400, 403, 404, 406, 415] } as const satisfies Described;
+const PAGED = { limit: 'how many, at most 1000', offset: 'how many to leave out' };
+const INSIDE = [400, 403, 404];
+const CHANGE = [400, 403, 404, 409, 413, 415, 422, 500];
+
+/** One row for every route and method of the table; a test compares both ways. */
+export const OPERATIONS: Readonly<Record<string, Described>> = {
+  'POST /mcp': MCP,
+  'GET /mcp': MCP,
+  'DELETE /mcp': MCP,
+  'POST /mcp/{profile}': MCP,
+  'GET /mcp/{profile}': MCP,
+  'DELETE /mcp/{profile}': MCP,
+  'POST /api/{profile}/mcp': MCP,
+  'GET /api/{profile}/mcp': MCP,
+  'DELETE /api/{profile}/mcp': MCP,
+  'GET /sse': { summary: 'MCP, the older HTTP+SSE; where it is switched on' },
+  'GET /sse/{profile}': { summary: 'MCP, the older HTTP+SSE; where it is switched on' },
+  'POST /messages': { summary: 'messages of a session of HTTP+SSE', query: { sessionId: 'as its stream said' } },
+  'GET /api/status': { summary: 'profiles, servers, calls and savings', answer: 'Status' },
+  'GET /api/events': { summary: 'what happens, as server-sent events', failures: [503] },
+  'GET /api/openapi.json': { summary: 'this document' },
+  'POST /api/reload': { summary: 'read the config again', answer: 'Changes', failures: CHANGE, admin: true },
+  'POST /api/servers': {
+    ...{ summary: 'add a server', body: 'NewServer', answer: 'Changes', status: 201, failures: CHANGE, admin: true },
+  },
+  'PATCH /api/servers/{name}': {
+    summary: 'change fields of a server; null removes one',
+    ...{ body: 'Entry', answer: 'Changes', failures: CHANGE, admin: true },
+  },
+  'DELETE /api/servers/{name}': { summary: 'remove a server', answer: 'Changes', failures: CHANGE, admin: true },
+  'GET /api/{profile}/servers': { summary: 'the servers of a profile and their states', failures: INSIDE },
+  'GET /api/{profile}/tools': {
+    summary: 'the tools of a profile',
+    query: {
+      ...PAGED,
+      q: 'search, the best first',
+      server: 'of this server only',
+      signatures: 'true adds how each is called',
+    },
+    failures: INSIDE,
+  },
+  'GET /api/{profile}/resources': {
+    summary: 'the resources and templates of a profile',
+    query: PAGED,
+    failures: INSIDE,
+  },
+  'GET /api/{profile}/prompts': { summary: 'the prompts of a profile', query: PAGED, failures: INSIDE },
+  'POST /api/{profile}/tools/{server}/{tool}': {
+    ...{ summary: 'call a tool with the body as its arguments', body: 'Arguments', answer: 'Result' },
+    failures: [400, 403, 404, 413, 415, 422, 424, 429, 499, 500, 502, 503, 504],
+  },
+  'GET /healthz': { summary: 'whether it runs; answers anybody' },
+  'HEAD /healthz': { summary: 'whether it runs; answers anybody' },
+  'GET /readyz': { summary: 'whether it takes calls; answers anybody', failures: [503] },
+  'HEAD /readyz': { summary: 'whether it takes calls; answers anybody', failures: [503] },
+  'GET /metrics': { summary: 'numbers for Prometheus; where it is switched on' },
+};
+
+/** What a status means on every route. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  200: 'it worked',
+  201: 'it was added',
+  400: 'the request is malformed',
+  401: 'a token is missing or wrong',
+  403: 'refused: the Host, the Origin, a disabled profile, a missing right, or nobody confirmed it',
+  404: 'there is no such thing',
+  406: 'no format that the client accepts',
+  409: 'it exists already, or there is no config file',
+  413: 'the body is too large',
+  415: 'the body is not declared as JSON',
+  422: 'the arguments do not fit the tool, or the config would be wrong',
+  424: 'the tool itself answered that it failed; the body is its result',
+  429: 'too many requests: see Retry-After',
+  499: 'the client left',
+  500: 'something is wrong inside of mcpx; its log has the request id',
+  502: 'the server cannot be started or reached, refuses, or broke the protocol',
+  503: 'too much at once, or stopping: see Retry-After',
+  504: 'the server did not answer in time',
+};
+
+export function describeApi(routes: readonly Route[]): unknown {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'mcpx', version: VERSION, description: 'MCP servers behind one gateway, for scripts.' },
+    paths: Object.fromEntries(routes.map((route) => [route.path, pathItem(route)])),
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: SCHEMAS,
+    },
+  };
+}
+
+function pathItem(route: Route): unknown {
+  const parameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+  }));
+  const operations = Object.keys(route.methods).map((method) => {
+    const described = OPERATIONS[`${method} ${route.path}`] ?? { summary: '' };
+    return [method.toLowerCase(), operation(described, route)];
+  });
+  return { ...(parameters.length > 0 && { parameters }), ...Object.fromEntries(operations) };
+}
+
+function operation({ summary, body, answer, status = 200, failures = [], query = {}, admin }: Described, route: Route) {
+  const statuses = [status, ...(route.open ? [] : [401]), ...failures];
+  const responses = statuses.map((one) => [
+    String(one),
+    {
+      description: MEANINGS[one] ?? '',
+      ...(one === status && answer !== undefined && { content: jsonOf(answer) }),
+      ...(one >= 400 && { content: jsonOf(one === 424 ? 'Result' : 'Error') }),
+    },
+  ]);
+  const parameters = Object.entries(query).map(([name, description]) => ({
+    ...{ name, in: 'query', description, schema: { type: 'string' } },
+  }));
+  return {
+    summary: admin ? `${summary} (admin tokens only)` : summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: { required: true, content: jsonOf(body) } }),
+    responses: Object.fromEntries(responses),
+    ...(!route.open && { security: [{ token: [] }, ...(admin ? [] : [{}])] }),
+  };
+}
+
+function jsonOf(name: string): unknown {
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
+}
+
+const NAMES = { type: 'array', items: { type: 'string' } };
+const SCHEMAS = {
+  Arguments: { type: 'object', description: 'as the inputSchema of the tool says' },
+  Result: {
+    type: 'object',
+    description: 'the result of the tool as its server sent it',
+    properties: { content: { type: 'array' }, structuredContent: {}, isError: { type: 'boolean' } },
+  },
+  Entry: { type: 'object', description: 'fields of a server, as in the config file' },
+  NewServer: {
+    type: 'object',
+    description: 'a server as in the config file, with its name',
+    properties: { name: { type: 'string' }, url: { type: 'string' } },
+    required: ['name'],
+  },
+  Changes: {
+    type: 'object',
+    properties: { added: NAMES, changed: NAMES, removed: NAMES, restart: NAMES, servers: { type: 'array' } },
+  },
+  Status: { type: 'object', properties: { name: { const: 'mcpx' }, version: { type: 'string' } } },
+  Error: {
+    type: 'object',
+    properties: {
+      ...{ error: {}, code: { type: 'string' }, hint: { type: 'string' }, requestId: { type: 'string' } },
+      problems: { type: 'array' },
+    },
+    required: ['error'],
+  },
+};
