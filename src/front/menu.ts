@@ -80,25 +80,30 @@ function offerOf(line: Line, step: Partial<Detail>, maxInstructions: number): Of
   return { line, detail, text, cost: text.length - line.text.length };
 }
 
-/** Less than one in this many servers are few. */
-const FEW = 3;
+/** Tools of a server that is small: its names cost no more than a look into it would. */
+const SMALL = 10;
 
 /**
  * The cheapest offers that fit together. Where most servers would be left out, it would be chance which ones were not, and a model
- * prefers what it sees: then a server takes no more than its share, and the rest is left to the search.
+ * prefers what it sees: then only small servers, and those that ask for no more than their share, have more than their number of
+ * tools, and the rest is left to the search.
  */
 function affordable(offers: Offer[], room: number): Offer[] {
   const sorted = [...offers].sort((a, b) => a.cost - b.cost || (a.line.server.name < b.line.server.name ? -1 : 1));
-  const fitting = takeWhile(sorted, room, (left) => left);
-  return fitting.length * FEW >= sorted.length ? fitting : takeWhile(sorted, room, (left, servers) => left / servers);
+  const fitting = thatFit(sorted, room);
+  if (fitting.length * 2 >= sorted.length) return fitting;
+  const share = room / sorted.length;
+  return thatFit(
+    sorted.filter(({ line, cost }) => line.server.tools.length <= SMALL || cost <= share),
+    room,
+  );
 }
 
-function takeWhile(sorted: Offer[], room: number, most: (left: number, servers: number) => number): Offer[] {
+function thatFit(sorted: Offer[], room: number): Offer[] {
   let left = room;
-  const end = sorted.findIndex(({ cost }, index) => {
-    if (cost > most(left, sorted.length - index)) return true;
+  const end = sorted.findIndex(({ cost }) => {
     left -= cost;
-    return false;
+    return left < 0;
   });
   return end < 0 ? sorted : sorted.slice(0, end);
 }

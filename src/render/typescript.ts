@@ -153,9 +153,9 @@ export function parameterList(schema: unknown): string {
   return all.length > MAX_PARAMETERS ? [...all.slice(0, MAX_PARAMETERS), '…'].join(', ') : all.join(', ');
 }
 
-/** True when an argument is an object or a list of objects: then an example says more than the signature. */
+/** True when an argument that must be given is an object or a list of objects: then an example says more than the signature. */
 export function hasNestedArguments(schema: unknown): boolean {
-  return parameters(schema).some(({ schema: property }) => isNested(schema, property, 0));
+  return parameters(schema).some(({ required, schema: property }) => required && isNested(schema, property, 0));
 }
 
 function isNested(root: unknown, schema: unknown, depth: number): boolean {

@@ -191,17 +191,18 @@ test('a parameter list stops at twenty', () => {
 });
 
 const NESTED: [string, unknown, boolean][] = [
-  ['a plain value', { properties: { a: { type: 'string' } } }, false],
-  ['a list of strings', { properties: { a: { type: 'array', items: { type: 'string' } } } }, false],
-  ['an object', { properties: { a: { properties: { b: {} } } } }, true],
-  ['a list of objects', { properties: { a: { items: { properties: { b: {} } } } } }, true],
-  ['a record', { properties: { a: { additionalProperties: { type: 'string' } } } }, true],
+  ['a plain value', { required: ['a'], properties: { a: { type: 'string' } } }, false],
+  ['a list of strings', { required: ['a'], properties: { a: { type: 'array', items: { type: 'string' } } } }, false],
+  ['an object', { required: ['a'], properties: { a: { properties: { b: {} } } } }, true],
+  ['a list of objects', { required: ['a'], properties: { a: { items: { properties: { b: {} } } } } }, true],
+  ['a record', { required: ['a'], properties: { a: { additionalProperties: { type: 'string' } } } }, true],
   [
     'an object behind a reference',
-    { properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: { properties: { b: {} } } } },
+    { required: ['a'], properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: { properties: { b: {} } } } },
     true,
   ],
-  ['a reference in a circle', { properties: { a: { $ref: '#/properties/a' } } }, false],
+  ['a reference in a circle', { required: ['a'], properties: { a: { $ref: '#/properties/a' } } }, false],
+  ['an object that may be left out', { properties: { a: { properties: { b: {} } } } }, false],
 ];
 
 test.each(NESTED)('nested arguments: %s', (_title, schema, expected) => {
