@@ -25,7 +25,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
   const { router, settings, shelf, meter } = deps;
   const dialect = dialectOf(settings.front);
 
-  async function find(args: Params): Promise<Located> {
+  async function find(args: Params, way: Way): Promise<Located> {
     const { server, tool } = readTarget(args);
     if (tool === undefined) {
       const [name] = Object.keys(dialect.target('', ''));
@@ -33,7 +33,12 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
         hint: `${dialect.inspect} lists the tools`,
       });
     }
-    return findTool({ ...(server !== undefined && { server }), tool }, deps);
+    try {
+      return await findTool({ ...(server !== undefined && { server }), tool }, deps);
+    } catch (error) {
+      router.missed('tool', (denied) => denied.find(({ name }) => name === tool), way);
+      throw error;
+    }
   }
 
   async function mustRead({ server, tool }: Located): Promise<void> {
@@ -46,7 +51,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
 
   async function run(args: Params, way: Way, maxChars?: number): Promise<Slot<ToolResult> & Located> {
     const select = await readSelect(args.select);
-    const target = await find(args);
+    const target = await find(args, way);
     if (runs === 'read-only') await mustRead(target);
     const notes: string[] = [];
     const answer = await router.call({

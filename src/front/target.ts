@@ -32,12 +32,22 @@ export function readTarget(args: Params): Target {
 /** The tool that is meant; what has to be listed for that is. Throws not_found with the nearest names, and where two may be meant. */
 export async function findTool(
   target: { server?: string; tool: string },
-  { router, listed }: { router: Pick<Router, 'servers' | 'server'>; listed(): Promise<void> },
+  { router, listed }: { router: Pick<Router, 'servers' | 'tool'>; listed(): Promise<void> },
 ): Promise<Located> {
-  const named = router.servers().find(({ name }) => name === target.server);
-  if (named === undefined) await listed();
-  else if (!named.tools.some(({ name }) => name === target.tool)) await router.server(named.name);
-  return locate(target, router);
+  const { server, tool } = target;
+  if (server === undefined) {
+    await listed();
+    return locate(target, router);
+  }
+  try {
+    await router.tool(server, tool);
+    return { server, tool };
+  } catch (error) {
+    // A server that cannot be reached says so when it is called.
+    if (!(error instanceof McpxError) || error.code !== 'not_found') return { server, tool };
+    if (!router.servers().some(({ name }) => name === server)) await listed();
+    return locate(target, router);
+  }
 }
 
 /** What stands between server and tool where both are written as one name, by clients and by other programs. */

@@ -6,7 +6,8 @@ import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
 import type { Budget, Rate } from '../policy/limits.ts';
-import { type Id, INVALID_REQUEST, isRequest } from '../wire/message.ts';
+import { MAX_CALLS } from '../router/batch.ts';
+import { type Id, INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
 import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
@@ -75,7 +76,11 @@ export async function receive(
   const posted = readMessages(body);
   if (!('messages' in posted)) sendRpcError(response, 400, posted);
   // The request itself was counted when it came; what else a batch holds counts as well.
-  else if (isTimely({ response, principal }, rate, posted.messages.filter(isRequest).length - 1)) return posted;
+  else if (isTimely({ response, principal }, rate, posted.messages.filter(isRequest).length - 1)) {
+    const more = posted.messages.filter(isRequest).reduce((sum, message) => sum + moreCalls(message), 0);
+    if (more > 0) rate.charge(principal?.name ?? '', more);
+    return posted;
+  }
   return undefined;
 }
 
@@ -99,6 +104,17 @@ export function fits(
   sendRpcError(response, 503, error, { 'Retry-After': '1', Connection: 'close' });
   return false;
 }
+
+/** Calls of tools beyond the first that one request asks for, see `router/batch.ts`. */
+function moreCalls({ method, params }: RpcRequest): number {
+  const { name, arguments: args } = params ?? {};
+  if (method !== 'tools/call' || !RUNNERS.has(name) || !isRecord(args)) return 0;
+  const most = Array.isArray(args.calls) ? args.calls.length : typeof args.calls === 'string' ? MAX_CALLS : 0;
+  return Math.max(0, Math.min(most, MAX_CALLS) - 1);
+}
+
+/** The tools of the compact front that run others. */
+const RUNNERS: ReadonlySet<unknown> = new Set(['exec', 'exec_read', 'call', 'call_read']);
 
 /** Whether a token keeps to its rate; where not, the answer says when to try again. Those without a token share one account. */
 export function isTimely(

@@ -56,6 +56,8 @@ export function createBudget(limit: number): Budget {
 export interface Rate {
   /** Takes `count` at once; where that is too fast, the seconds after which it may be tried again, and nothing is taken. */
   take(key: string, count?: number): number | undefined;
+  /** Takes `count` for what was let in already; what is missing is paid off before the next. */
+  charge(key: string, count: number): void;
 }
 
 export interface RateOptions {
@@ -69,11 +71,18 @@ export interface RateOptions {
 export function createRate({ rate, now = () => performance.now() }: RateOptions): Rate {
   const burst = Math.max(1, rate);
   const accounts = new Map<string, { left: number; at: number }>();
+  const standing = (key: string, time: number) => {
+    const account = accounts.get(key) ?? { left: burst, at: time };
+    return Math.min(burst, account.left + ((time - account.at) * rate) / 1000);
+  };
   return {
+    charge(key, count) {
+      const time = now();
+      accounts.set(key, { left: standing(key, time) - count, at: time });
+    },
     take(key, count = 1) {
       const time = now();
-      const account = accounts.get(key) ?? { left: burst, at: time };
-      const left = Math.min(burst, account.left + ((time - account.at) * rate) / 1000);
+      const left = standing(key, time);
       // More than a burst is let in on a full account, and paid off before the next.
       const needed = Math.min(count, burst);
       const enough = left >= needed;
@@ -84,4 +93,4 @@ export function createRate({ rate, now = () => performance.now() }: RateOptions)
 }
 
 /** For `http.rate: null`. */
-export const NO_RATE: Rate = { take: () => undefined };
+export const NO_RATE: Rate = { take: () => undefined, charge: () => undefined };

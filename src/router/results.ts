@@ -5,7 +5,7 @@ import { pageText } from '../render/page.ts';
 import { renderShape } from '../render/shape.ts';
 import { renderJson } from '../render/toon.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import type { Projection } from './project.ts';
+import { isLarger, type Projection } from './project.ts';
 import type { ToolResult } from './router.ts';
 import { RESULT_LIFE, type Shelf } from './shelf.ts';
 
@@ -90,9 +90,7 @@ function withHandle(result: ToolResult, content: unknown[], shaping: Shaping): u
     return blocks && content.flatMap((block, index) => (index === first ? blocks : isText(block) ? [] : [block]));
   }
   const hosts = shaping.settings.front.structured;
-  if (structuredContent === undefined || hosts !== 'auto' || JSON.stringify(structuredContent).length <= limit) {
-    return undefined;
-  }
+  if (structuredContent === undefined || hosts !== 'auto' || !isLarger(structuredContent, limit)) return undefined;
   const text = renderJson(structuredContent, shaping.settings.compression);
   const blocks = present({ text, value: structuredContent }, shaping);
   return blocks && [...content, ...blocks];

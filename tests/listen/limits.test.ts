@@ -86,6 +86,18 @@ describe('rate', () => {
     expect((await send(url, batch(4))).status).toBe(429);
   });
 
+  test.each([
+    ['exec', Array.from({ length: 20 }, () => ({ method: 's.t' })), 429],
+    ['call_read', JSON.stringify([{ method: 's.t' }]), 429],
+    ['exec', [{ method: 's.t' }], 200],
+    ['s__other', Array.from({ length: 20 }, () => 1), 200],
+    ['exec', undefined, 200],
+  ])('several calls in one %s are let in, and count as several afterwards', async (name, calls, next) => {
+    const { url } = await stage({ [name]: () => ({ content: [] }) }, { http: { rate: 5 } });
+    expect((await send(url, { body: call(name, { calls }) })).status).toBe(200);
+    expect((await send(url, ping())).status).toBe(next);
+  });
+
   test('without one nobody counts', async () => {
     const { url } = await stage();
     const all = await Promise.all(Array.from({ length: 50 }, () => send(url, ping())));

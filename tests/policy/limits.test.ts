@@ -62,6 +62,16 @@ describe('a rate', () => {
     expect(take('a')).toBeUndefined();
   });
 
+  test('what is charged afterwards is paid off before the next', () => {
+    const { take, charge, pass } = at(10);
+    expect(take('a')).toBeUndefined();
+    charge('a', 19);
+    expect(take('a')).toBe(2);
+    pass(1100);
+    expect(take('a')).toBeUndefined();
+    expect(take('b')).toBeUndefined();
+  });
+
   test('over any time no more passes than a burst and what the time allows', () => {
     const step = fc.record({ ms: fc.integer({ min: 0, max: 2000 }), count: fc.integer({ min: 1, max: 5 }) });
     fc.assert(
