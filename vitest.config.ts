@@ -1,7 +1,22 @@
 /** Test runner: every test runs in an isolated home; the e2e folder needs a build and has its own project. */
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
+/** The parts of the status page are text to us, as in the bundle. */
+const pageParts = {
+  name: 'page-parts',
+  enforce: 'pre' as const,
+  resolveId: (source: string, importer?: string) =>
+    /\.(?:html|css|client\.js)$/.test(source) ? `\0text:${resolve(dirname(importer ?? ''), source)}.js` : undefined,
+  load: (id: string) =>
+    id.startsWith('\0text:')
+      ? `export default ${JSON.stringify(readFileSync(id.slice('\0text:'.length, -'.js'.length), 'utf8'))}`
+      : undefined,
+};
+
 export default defineConfig({
+  plugins: [pageParts],
   define: { __VERSION__: JSON.stringify('0.0.0-test') },
   test: {
     setupFiles: ['tests/setup/isolate-home.ts'],
@@ -9,7 +24,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**'],
-      exclude: ['src/main.ts', 'src/boot.ts'],
+      exclude: ['src/main.ts', 'src/boot.ts', 'src/listen/page/**'],
       reporter: ['text-summary', 'json-summary'],
       thresholds: {
         statements: 80,

@@ -23,6 +23,8 @@ const options = () => ({
   // jsonc-parser's CommonJS form hides its requires from bundlers.
   mainFields: ['module', 'main'],
   legalComments: 'external',
+  // The parts of the status page are for a browser: text to us.
+  loader: { '.html': 'text', '.css': 'text', '.client.js': 'text' },
   define: { __VERSION__: JSON.stringify(projectVersion()) },
   logLevel: 'warning',
   metafile: true,

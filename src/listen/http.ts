@@ -139,7 +139,8 @@ async function dispatch(arrival: Arrival, served: Served): Promise<void> {
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, served.settings);
   trace.route = found?.route.path ?? trace.route;
-  const principal = found?.route.open ? undefined : admit(arrival, served, isMcp(path) ? sendRefusal : sendError);
+  const manner = { anonymous: found?.route.anonymous, send: isMcp(path) ? sendRefusal : sendError };
+  const principal = found?.route.open ? undefined : admit(arrival, served, manner);
   if (principal === 'refused') return;
 
   if (found === undefined) return sendError(response, 404, `no such route: ${path}`);
@@ -157,7 +158,7 @@ async function dispatch(arrival: Arrival, served: Served): Promise<void> {
 function admit(
   { request, response, trace }: Arrival,
   { settings, auth, stopping, mcp }: Served,
-  send: typeof sendError,
+  { anonymous, send }: { anonymous: true | undefined; send: typeof sendError },
 ): Principal | undefined | 'refused' {
   const refuse = (status: number, message: string, headers?: Record<string, string>): 'refused' => {
     send(response, status, message, headers);
@@ -172,7 +173,8 @@ function admit(
   if (stopping.aborted) return refuse(503, 'mcpx is stopping', { Connection: 'close' });
   const principal = auth.principal(request.headers.authorization);
   trace.principal = principal?.name;
-  if (auth.required && principal === undefined) return refuse(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+  if (auth.required && principal === undefined && !anonymous)
+    return refuse(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
   if (method === 'POST' && !isTimely({ response, principal }, mcp.rate)) return 'refused';
   return principal;
 }

@@ -35,6 +35,7 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
   'GET /sse/{profile}': { summary: 'MCP, the older HTTP+SSE; where it is switched on' },
   'POST /messages': { summary: 'messages of a session of HTTP+SSE', query: { sessionId: 'as its stream said' } },
   'GET /api/status': { summary: 'profiles, servers, calls and savings', answer: 'Status' },
+  'GET /': { summary: 'the status page, for people' },
   'GET /api/events': { summary: 'what happens, as server-sent events', failures: [503] },
   'GET /api/openapi.json': { summary: 'this document' },
   'POST /api/reload': { summary: 'read the config again', answer: 'Changes', failures: CHANGE, admin: true },

@@ -11,6 +11,7 @@ import { serveMessages, serveSse } from './legacy-sse.ts';
 import { serveEvents, serveMetrics } from './live.ts';
 import { serveDelete, serveGet, servePost } from './mcp.ts';
 import { describeApi } from './openapi.ts';
+import { sendPage } from './page.ts';
 import { sendJson, sendRpcError } from './reply.ts';
 import { serveCall, serveHealth, servePrompts, serveReady, serveResources, serveServers, serveTools } from './rest.ts';
 import type { Trace } from './trace.ts';
@@ -50,6 +51,8 @@ export interface Route {
   methods: Record<string, Serve>;
   /** Answers anybody, before every check. */
   open?: true;
+  /** Needs no token, because it says nothing of this gateway. */
+  anonymous?: true;
   /** Which setting offers it, where not all do. */
   offered?: (settings: Settings['http']) => boolean;
 }
@@ -79,6 +82,12 @@ export const ROUTES: readonly Route[] = [
   {
     path: '/api/status',
     methods: { GET: ({ response, principal }, { gateway }) => sendJson(response, 200, gateway.status(principal)) },
+  },
+  {
+    path: '/',
+    methods: { GET: ({ response }) => sendPage(response) },
+    anonymous: true,
+    offered: ({ statusPage }) => statusPage,
   },
   { path: '/api/events', methods: { GET: serveEvents } },
   { path: '/api/openapi.json', methods: { GET: ({ response }) => sendJson(response, 200, describeApi(ROUTES)) } },
