@@ -105,7 +105,7 @@ export function runProfile(
     ...(store && { store }),
     changed: (server, kinds) => {
       observer.emit({ type: 'lists', profile: own, server, lists: kinds });
-      for (const front of fronts) front.changed(kinds);
+      for (const front of fronts) front.changed(kinds, server);
     },
   });
   const wishes = createWishes({ pool, log });

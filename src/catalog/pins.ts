@@ -5,6 +5,7 @@ import type { Log } from '../observe/log.ts';
 import { createDigests } from './digest.ts';
 import { createHistory, type History, type Tools, type Update } from './history.ts';
 import type { ListedTool } from './list.ts';
+import { launchKey } from './store.ts';
 
 /** What a list said. */
 export interface Lesson {
@@ -65,6 +66,13 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
   const histories = new Map<string, Map<string, History>>();
   /** Counts lists, so that it can be told what came before what. */
   let clock = 0;
+  const launches = new WeakMap<ServerSpec, string>();
+  /** One that the config starts in another way is another server. */
+  const keyOf = (spec: ServerSpec, offered: string): string => {
+    const launch = launches.get(spec) ?? launchKey(spec);
+    launches.set(spec, launch);
+    return `${spec.name} ${launch} ${offered}`;
+  };
 
   return {
     revision: 0,
@@ -75,7 +83,7 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
       clock += 1;
       const own = histories.get(owner) ?? new Map<string, History>();
       histories.set(owner, own);
-      const key = keyOf(spec.name, offered);
+      const key = keyOf(spec, offered);
       const history = own.get(key);
       if (history === undefined) own.set(key, createHistory(version, tools, digest));
       else tell(history.update(version, tools, clock), lesson, log);
@@ -87,17 +95,17 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
   function sessionOf(key: string, offered: () => string | undefined): SessionPins {
     const seen = new Map<string, number>();
     /** When this client first saw the server, and how that changed since; undefined where it did not. */
-    const look = (server: string): { moment: number; history: History } | undefined => {
+    const look = ({ name: server, spec }: Subject): { moment: number; history: History } | undefined => {
       const moment = seen.get(server) ?? clock;
       seen.set(server, moment);
       if (moment === clock) return undefined;
-      const name = keyOf(server, offered() ?? '');
+      const name = keyOf(spec, offered() ?? '');
       const history = histories.get(key)?.get(name) ?? histories.get(SHARED)?.get(name);
       return history && { moment, history };
     };
     return {
-      shown({ name }, tools) {
-        const found = look(name);
+      shown(server, tools) {
+        const found = look(server);
         if (found === undefined) return tools;
         const { history, moment } = found;
         return tools.map((listed) => {
@@ -105,17 +113,13 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
           return since.kind === 'changed' ? { ...listed, tool: since.was } : listed;
         });
       },
-      held({ name: server }, { tool }) {
+      held(server, { tool }) {
         const found = look(server);
         if (found === undefined || found.history.since(tool.name, found.moment).kind === 'same') return undefined;
-        return changedUnderSession(server, tool.name, found.history.version);
+        return changedUnderSession(server.name, tool.name, found.history.version);
       },
     };
   }
-}
-
-function keyOf(server: string, offered: string): string {
-  return `${server} ${offered}`;
 }
 
 /** Names in one log line. */

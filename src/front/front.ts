@@ -89,8 +89,8 @@ export interface Front {
   /** Answers a request; throws RpcError or McpxError for what must be a protocol error. */
   request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
   notification(notification: RpcNotification): void;
-  /** What the profile offers has changed. */
-  changed(kinds: Iterable<ListKind>): void;
+  /** What the profile offers has changed, or one server of it. */
+  changed(kinds: Iterable<ListKind>, server?: string): void;
   /** An upstream said something that belongs to no call. */
   heard(server: string, method: string, params: Params | undefined): void;
   /** An upstream that serves this client alone asks it something that belongs to no call. */
@@ -173,8 +173,12 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       if (downstream.ask) await ready.opened;
       return towards(server, { caller, ...(downstream.ask && { ask: downstream.ask }) }).asked(request, incoming);
     },
-    changed: (kinds) => changes.add(face.affected?.(new Set(kinds)) ?? kinds),
+    changed(kinds, server) {
+      if (server === undefined || deps.router.sees(server)) changes.add(face.affected?.(new Set(kinds)) ?? kinds);
+    },
     heard(server, method, params = {}) {
+      // What a client may not use says nothing to it either.
+      if (!deps.router.sees(server)) return;
       if (method === 'notifications/resources/updated') {
         const resource = { server, uri: String(params.uri) };
         if (!wishes.wants(resource, caller.key)) return;

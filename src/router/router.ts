@@ -27,6 +27,8 @@ export type { ServerView } from './views.ts';
 export interface Router {
   /** Servers in the order of look-up, each with what may be seen of it. */
   servers(): ServerView[];
+  /** Whether anything of a server may be used. */
+  sees(server: string): boolean;
   /** Another one whenever what `servers` answers may have changed. */
   revision(): string;
   /** One server, listed first if it has not been; throws not_found with the nearest names. */
@@ -204,6 +206,7 @@ export function createRouter(deps: RouterDeps): Router {
 
   return {
     servers,
+    sees: access.allowsServer,
     revision: () => `${catalog.revision} ${pinned()} ${offered() ?? ''}`,
     server: async (name) => views.of(await known(name)),
     async tool(server, tool) {

@@ -157,6 +157,17 @@ describe('news', () => {
     await expect(request('logging/setLevel', { level: 'loud' })).rejects.toMatchObject({ code: -32602 });
   });
 
+  test('a server that a client may not use says nothing to it', async () => {
+    const settings = { ...DEFAULTS, policy: { ...DEFAULTS.policy, deny: ['b.*'] } };
+    const { deps } = createWorld({ a: full(), b: full() }, { settings });
+    const told: string[] = [];
+    const front = createFront('aggregate', deps, { key: 'k', notify: (method) => told.push(method) });
+    front.heard('b', 'notifications/message', { level: 'error', data: 'secret' });
+    front.changed(['prompts'], 'b');
+    front.changed(['tools'], 'a');
+    await expect.poll(() => told).toEqual(['notifications/tools/list_changed']);
+  });
+
   test('a client that has gone wants nothing any more', async () => {
     const { request, front, sent } = open({ a: full() });
     const { uri } = (await request('resources/list')).resources[0];
