@@ -8,8 +8,9 @@ import { createMeanings, type Meanings } from './meanings.ts';
 
 export interface Searchable {
   name: string;
-  /** What is said of the server as a whole. */
-  about?: string;
+  /** What its owner says of the server as a whole, and what it says itself. */
+  about?: string | undefined;
+  instructions?: string | undefined;
   tools: readonly Tool[];
 }
 
@@ -42,6 +43,7 @@ type Field = keyof typeof BOOST;
 
 /** Characters of a description, and of what is said of parameters, that are looked at. */
 const MAX_TEXT = 2000;
+const MAX_ABOUT = 300;
 const MAX_NAME = 200;
 const MAX_PARAMETERS = 200;
 const MAX_VALUES = 50;
@@ -54,17 +56,19 @@ export function createCorpus(servers: Iterable<Searchable>): Corpus {
     // The texts are words already, with one space between two.
     tokenize: (words) => (words === '' ? [] : words.split(' ')),
     processTerm: (word) => word,
-    searchOptions: { boost: BOOST, weights: { prefix: 0.4, fuzzy: 0.25 } },
+    searchOptions: { boost: BOOST, weights: { prefix: 0.2, fuzzy: 0.15 } },
   });
   const corpus: Corpus = { meanings, text, documents: [], names: new Set(), homes: new Map() };
   for (const server of servers) addServer(server, corpus);
   return corpus;
 }
 
-function addServer({ name: server, about = '', tools }: Searchable, corpus: Corpus): void {
+function addServer({ name: server, about, instructions, tools }: Searchable, corpus: Corpus): void {
   const { meanings, text, documents, names, homes } = corpus;
   const { own, purpose } = meanings.productOf(server);
-  const said = meanings.wordsOf(about.slice(0, MAX_TEXT));
+  // What is known of a product says it shorter than its instructions.
+  const told = about ?? (purpose.length === 0 ? instructions : undefined) ?? '';
+  const said = meanings.wordsOf(told.slice(0, MAX_ABOUT));
   homes.set(server, { own: new Set(own), purpose: new Set([...purpose, ...said]) });
   const home = [...own, ...purpose, ...said].join(' ');
   for (const tool of tools) {

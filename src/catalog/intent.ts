@@ -5,7 +5,7 @@ export type Act = 'read' | 'create' | 'update' | 'delete';
 
 const ACTS: Record<Act, string> = {
   read: 'get read list view fetch retrieve search find query lookup describe browse see count compare',
-  create: 'create add new insert generate draft compose upload register',
+  create: 'create add new insert generate draft compose upload register book arrange',
   update: 'update edit modify change patch set rename replace configure adjust',
   delete: 'delete remove erase discard trash purge wipe drop clear forget',
 };
@@ -20,8 +20,8 @@ const FIT: Record<Act, Record<Act, number>> = {
   update: { read: 0.65, create: 0.85, update: 1, delete: 0.5 },
   delete: { read: 0.6, create: 0.5, update: 0.6, delete: 1 },
 };
-/** Nobody looks for a tool that deletes without saying so. */
-const UNASKED_DELETE = 0.8;
+/** Without a word for it reading is meant most often, and deleting hardly ever. */
+const UNSAID: Record<Act, number> = { read: 1, create: 0.95, update: 0.9, delete: 0.7 };
 
 export interface Intents {
   /** The act that words speak of, the first one counts. */
@@ -46,6 +46,5 @@ export function createIntents(): Intents {
 /** What the score of a tool is multiplied with. */
 export function suits(asked: Act | undefined, done: Act | undefined): number {
   if (done === undefined) return 1;
-  if (asked === undefined) return done === 'delete' ? UNASKED_DELETE : 1;
-  return FIT[asked][done];
+  return asked === undefined ? UNSAID[done] : FIT[asked][done];
 }

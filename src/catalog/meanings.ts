@@ -42,10 +42,20 @@ export interface Meanings {
 }
 
 /** How sure it is that another word means what was typed; phrases have one meaning more often than words. */
-const WEIGHT = { same: 0.55, phrase: 0.7, samePhrase: 1, lead: 1, question: 0.4, beyond: 0.4 };
+const WEIGHT = {
+  same: 0.55,
+  general: 0.4,
+  phrase: 0.7,
+  samePhrase: 1,
+  lead: 1,
+  leadAlone: 0.65,
+  question: 0.4,
+  beyond: 0.4,
+};
 /** Of the English words for a Chinese one, by place. */
 const FALLING = [1, 0.85, 0.75, 0.7];
-const GENERAL = 0.7;
+/** Of an act that may be done to anything. */
+const GENERAL = 0.85;
 const MAX_QUESTION = 1000;
 const MAX_CONCEPTS = 40;
 const MAX_PHRASE = 4;
@@ -62,6 +72,8 @@ const NAMED: readonly [RegExp, string][] = [
   [/[\w./\\-]+\.(?:xlsx?|csv|tsv)\b/giu, ' file table '],
   [/(?<=^|\s)#\p{L}[\p{L}\d_-]*/gu, ' channel '],
   [/(?<=^|\s)@\p{L}[\p{L}\d_.-]*/gu, ' user '],
+  // The verb and its preposition belong together.
+  [/\blook\s+(.{1,40}?)\s+up\b/giu, ' search $1 '],
 ];
 
 export function createMeanings(): Meanings {
@@ -95,8 +107,11 @@ export function createMeanings(): Meanings {
     if (stop.has(said)) return lead === undefined ? [] : [{ words: lead, weight: WEIGHT.question }];
     return [
       { words: [said], weight: 1 },
-      ...(same.get(said) ?? []).map((other) => ({ words: other, weight: WEIGHT.same })),
-      ...(lead === undefined ? [] : [{ words: lead, weight: WEIGHT.lead }]),
+      ...(same.get(said) ?? []).map((other) => ({
+        words: other,
+        weight: general.has(said) ? WEIGHT.general : WEIGHT.same,
+      })),
+      ...led(lead),
       ...(/......er$/.test(said) ? [{ words: [stem(said.slice(0, -2))], weight: WEIGHT.same }] : []),
     ];
   }
@@ -108,7 +123,7 @@ export function createMeanings(): Meanings {
     return [
       ...(content.length === 0 ? [] : [{ words: content, weight: WEIGHT.phrase }]),
       ...(same.get(key) ?? []).map((other) => ({ words: other, weight: WEIGHT.samePhrase })),
-      ...(lead === undefined ? [] : [{ words: lead, weight: WEIGHT.lead }]),
+      ...led(lead),
     ];
   }
 
@@ -190,6 +205,12 @@ function piecesOf(run: string, table: ReadonlyMap<string, unknown>, longest: num
 
 function asTyped(word: string): Concept {
   return { terms: [{ words: [word], weight: 1 }], weight: 1 };
+}
+
+/** All of what it leads to counts most, and each of it alone somewhat less. */
+function led(lead: string[] | undefined): Term[] {
+  if (lead === undefined) return [];
+  return [{ words: lead, weight: WEIGHT.lead }, ...lead.map((word) => ({ words: [word], weight: WEIGHT.leadAlone }))];
 }
 
 /** A word said twice is asked for once. */

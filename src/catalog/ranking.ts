@@ -14,11 +14,13 @@ export type Prior = (server: string, tool: string) => number;
 /** What a document that meets nothing but one of many things asked for keeps of its score. */
 const UNCOVERED = 0.1;
 /** How much more the tools of a server count that the question speaks of. */
-const KINSHIP = 0.8;
+const KINSHIP = 1.2;
 /** A purpose says less than a name. */
 const PURPOSE = 0.5;
 /** Breaks near ties and no more. */
 const PRIOR = 0.3;
+/** By which power of their number the words of a phrase share its weight: each says less, all together more. */
+const PHRASE = 0.33;
 /** Other words count for more where no tool is called by the typed one, or where no tool has it at all. */
 const GAIN = { unnamed: 1.3, unknown: 1.6 };
 /** Of a thing that is said in other words only, where that of the typed one is not known. */
@@ -101,7 +103,7 @@ function scoresOf({ words }: Term, look: Lookup, typed: boolean): Found {
   for (const word of words) {
     const found = look(word, typed);
     rarity = Math.max(rarity, found.rarity);
-    for (const [id, score] of found.scores) scores.set(id, (scores.get(id) ?? 0) + score / Math.sqrt(words.length));
+    for (const [id, score] of found.scores) scores.set(id, (scores.get(id) ?? 0) + score / words.length ** PHRASE);
   }
   return { scores, rarity };
 }

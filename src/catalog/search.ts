@@ -69,6 +69,5 @@ function keyOf({ servers, revision }: Scope): string {
 }
 
 function searchable({ name, tools, entry }: Scope['servers'][number]): Searchable {
-  const about = entry?.spec.description ?? entry?.hello?.instructions;
-  return { name, tools, ...(about !== undefined && { about: about.slice(0, 300) }) };
+  return { name, tools, about: entry?.spec.description, instructions: entry?.hello?.instructions };
 }

@@ -69,6 +69,7 @@ export function unspacedRuns(text: string): string[] {
 function splitWord(word: string): string[] {
   const bare = word.replace(/['’](?:s|t|re|ve|ll|d|m)?(?=$|[-_])/giu, '').replace(/['’]/g, '');
   const parts = bare
+    .replace(/^(\p{Lu}{2,})s$/u, (_, letters: string) => letters.toLowerCase())
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .split(/[\s_-]+/)

@@ -16,7 +16,7 @@ const NAME = 14;
 /** A signature of more than this many tokens is shown as the names of its parameters. */
 const SIGNATURE = 90;
 /** Characters of the sentence about a tool. */
-const SENTENCE = 100;
+const SENTENCE = 80;
 /** Characters of a question that an answer repeats. */
 const QUOTED = 80;
 

@@ -55,7 +55,7 @@ describe('the first hit', () => {
     ['发消息到频道', 'chat.post_message'],
     ['安排一个会议', 'calendar.create-event'],
     ['ｃｒｅａｔｅ　ｄｉｒｅｃｔｏｒｙ', 'disk.create_directory'],
-    ['directroy', 'disk.create_directory'],
+    ['directroy', 'disk.list_directory'],
   ];
   test.each(FIRST)('%s → %s', async (question, expected) => {
     expect((await find(question, OFFICE))[0]).toBe(expected);

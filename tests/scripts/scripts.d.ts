@@ -206,3 +206,25 @@ declare module '*/scripts/token-catalogs.mjs' {
 declare module '*/scripts/token-types.mjs' {
   export function invalidTypes(tools: Record<string, unknown>[]): Promise<{ checked: number; said: string }>;
 }
+declare module '*/scripts/bench-search.mjs' {
+  interface Row {
+    query: string;
+    rank: number;
+  }
+  interface Summary {
+    questions: number;
+    'recall@1': number | undefined;
+    'recall@5': number | undefined;
+    MRR: number | undefined;
+  }
+  export function halfOf(query: string): 'open' | 'held';
+  export function languageOf(query: string): 'English' | 'Chinese';
+  export function readQueries(
+    text: string,
+    servers: { name: string; tools: { name: string }[] }[],
+  ): { query: string; want: string[] }[];
+  export function summaryOf(rows: Row[]): Summary;
+  export function groupsOf(rows: Row[]): Record<string, Summary>;
+  export function below(groups: Record<string, Summary>): string[];
+  export function tableOf(groups: Record<string, Summary>): string;
+}
