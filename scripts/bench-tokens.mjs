@@ -40,10 +40,13 @@ const BARS = {
   },
 };
 
-export function median(values) {
+/** The value that this share of the values does not exceed. */
+export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length === 0 ? 0 : sorted[Math.floor((sorted.length - 1) / 2)];
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
 }
+
+const median = (values) => quantile(values, 0.5);
 
 /** Everything measured in one world as numbers with names. */
 export function summaryOf({ raw, menu, servers, tools, tasks }) {
@@ -58,6 +61,7 @@ export function summaryOf({ raw, menu, servers, tools, tasks }) {
     'tool, median': median(tools),
     'tool, largest': Math.max(...tools),
     'task, median': median(costs),
+    'task, nine of ten': quantile(costs, 0.9),
     'task, largest': Math.max(...costs),
     'tasks found': sum(tasks.map(({ found }) => (found ? 1 : 0))) / tasks.length,
   };

@@ -143,7 +143,7 @@ export const SETTINGS = {
   front: group('What clients see.', {
     kind: choice('Two tools, or every tool under its exposed name.', 'compact', 'aggregate'),
     dialect: choice('Names of the two tools: inspect and exec, or describe and call.', 'inspect', 'describe'),
-    menuBudget: whole('Characters for the list of tools in the description of "inspect".'),
+    menuBudget: whole('Characters of the description of "inspect", in which the tools are listed; at most 2048.'),
     execSplit: flag('Offer "exec_read" too, which runs read-only tools only.'),
     structured: choice('When results carry structuredContent.', 'always', 'never', 'auto'),
   }),

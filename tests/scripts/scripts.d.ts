@@ -179,7 +179,7 @@ declare module '*/scripts/bench-tokens.mjs' {
     most?: number;
     over: boolean;
   }
-  export function median(values: number[]): number;
+  export function quantile(values: number[], share: number): number;
   export function summaryOf(measured: {
     raw: number;
     menu: number;
