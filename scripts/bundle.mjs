@@ -1,7 +1,7 @@
 /** Bundles src/ with esbuild: the app, the boot file of the executable, and a report of what the size is made of. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { BuildError, projectVersion, ROOT } from './project.mjs';
 import { size } from './say.mjs';
 
@@ -10,6 +10,18 @@ export const SIZE_LIMIT = 1_000_000;
 
 /** The parameters that Node gives to a CommonJS file; the app asset is a function of them, so that vm.Script can run it. */
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '\n})'];
+
+/** The parts of the status page are for a browser: text to us, made small. */
+const pageParts = {
+  name: 'page-parts',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.(?:css|client\.js)$/ }, async ({ path }) => {
+      const loader = path.endsWith('.css') ? 'css' : 'js';
+      const { code } = await transform(readFileSync(path, 'utf8'), { loader, minify: true, charset: 'utf8' });
+      return { contents: code, loader: 'text' };
+    });
+  },
+};
 
 const options = () => ({
   absWorkingDir: ROOT,
@@ -23,8 +35,8 @@ const options = () => ({
   // jsonc-parser's CommonJS form hides its requires from bundlers.
   mainFields: ['module', 'main'],
   legalComments: 'external',
-  // The parts of the status page are for a browser: text to us.
-  loader: { '.html': 'text', '.css': 'text', '.client.js': 'text' },
+  loader: { '.html': 'text' },
+  plugins: [pageParts],
   define: { __VERSION__: JSON.stringify(projectVersion()) },
   logLevel: 'warning',
   metafile: true,
