@@ -77,7 +77,8 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     return { ...target, shown, ...(result.isError !== true && { value: { of: referable(result) } }) };
   }
 
-  async function runAll(calls: Params[], way: Way): Promise<ToolResult> {
+  /** What else the request holds belongs to it as a whole, and no single call may have it. */
+  async function runAll(calls: Params[], { extra: _, ...way }: Way): Promise<ToolResult> {
     const share = Math.max(MIN_SLOT, Math.floor(settings.limits.resultChars / calls.length));
     const progress = shareProgress(calls.length, way.progress);
     const slots = await runBatch<ToolResult>(calls, {

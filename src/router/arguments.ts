@@ -1,5 +1,5 @@
 /** Checks arguments against a tool's schema before anything is sent, and mends what has only one meaning. */
-import { isSchema, type Schema } from '../render/schema.ts';
+import { dereference, isSchema } from '../render/schema.ts';
 import { cut, nearest } from '../render/text.ts';
 import { heal } from './healing.ts';
 import { type Problem, problemsOf } from './problems.ts';
@@ -67,16 +67,44 @@ function kindOf(value: unknown): string {
   return typeof value === 'string' ? `text that is no JSON object: ${JSON.stringify(cut(value, 60))}` : typeof value;
 }
 
+/** What may declare keys elsewhere: then a key that is not among the properties need not be unknown. */
+const ELSEWHERE = ['allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'dependentSchemas', 'propertyNames'];
+const MAX_NOTES = 10;
+/** How deep unknown keys are looked for, and in how many items of a list. */
+const MAX_DEPTH = 4;
+const MAX_ITEMS = 20;
+
 function notesOn(args: Args, schema: unknown): string[] {
-  const properties = (schema as Schema).properties;
-  if (!isSchema(properties)) return [];
-  const free = Object.keys(properties).filter((name) => !Object.hasOwn(args, name));
-  return Object.keys(args)
-    .filter((key) => !Object.hasOwn(properties, key))
-    .flatMap((key) => {
-      const [near] = nearest(key, free, 1);
-      return near === undefined
-        ? []
-        : [`unknown property ${JSON.stringify(key)} was passed on; did you mean "${near}"?`];
-    });
+  return unknownKeys(args, schema, { root: schema, path: '', depth: 0 })
+    .slice(0, MAX_NOTES)
+    .map(({ key, near }) => `unknown property ${JSON.stringify(key)} was passed on; did you mean "${near}"?`);
+}
+
+interface Spot {
+  root: unknown;
+  /** Such as `items[0].`; empty at the top. */
+  path: string;
+  depth: number;
+}
+
+/** Keys that an open schema does not declare and that look like one that it does and that is missing. */
+function unknownKeys(value: unknown, given: unknown, { root, path, depth }: Spot): { key: string; near: string }[] {
+  const schema = dereference(root, given);
+  if (!isSchema(schema) || depth > MAX_DEPTH) return [];
+  if (Array.isArray(value)) {
+    const inside = (item: unknown, index: number) =>
+      unknownKeys(item, schema.items, { root, path: `${path.replace(/\.$/, '')}[${index}].`, depth: depth + 1 });
+    return value.slice(0, MAX_ITEMS).flatMap(inside);
+  }
+  const { properties, additionalProperties } = schema;
+  if (!isSchema(value) || !isSchema(properties)) return [];
+  const isClear = !isSchema(additionalProperties) && !ELSEWHERE.some((keyword) => keyword in schema);
+  const free = Object.keys(properties).filter((name) => !Object.hasOwn(value, name));
+  return Object.keys(value).flatMap((key) => {
+    if (Object.hasOwn(properties, key)) {
+      return unknownKeys(value[key], properties[key], { root, path: `${path}${key}.`, depth: depth + 1 });
+    }
+    const [near] = isClear ? nearest(key, free, 1) : [];
+    return near === undefined ? [] : [{ key: path + key, near: path + near }];
+  });
 }

@@ -1,5 +1,6 @@
 /** What one client has experienced with tools: which failed, and the arguments that last worked, without secrets. */
 import { isCredentialName, maskValue } from '../config/redact.ts';
+import { isLarger } from '../render/size.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 
 export interface Experience {
@@ -33,7 +34,7 @@ export function createExperience(): Experience {
   };
   return {
     worked(server, tool, args) {
-      if (!isRecord(args) || JSON.stringify(args).length > MAX_ARGUMENTS) return;
+      if (!isRecord(args) || isLarger(args, MAX_ARGUMENTS)) return;
       set(keyOf(server, tool), { args: withoutSecrets(args) as Params });
     },
     failed: (server, tool) => set(keyOf(server, tool), { failed: true }),

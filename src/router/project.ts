@@ -2,6 +2,7 @@
 import { runInNewContext } from 'node:vm';
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { McpxError, messageOf } from '../errors.ts';
+import { isLarger } from '../render/size.ts';
 
 /** Characters of an expression. */
 const MAX_EXPRESSION = 2000;
@@ -119,24 +120,4 @@ function bindFunctions({ registerFunction, TYPE_ANY, TYPE_ARRAY_STRING, TYPE_STR
   const override = { override: true };
   registerFunction('join', join as never, [{ types: [TYPE_STRING] }, { types: [TYPE_ARRAY_STRING] }], override);
   registerFunction('to_string', asText as never, [{ types: [TYPE_ANY] }], override);
-}
-
-/** True when the JSON of a value has more characters than that; parts that occur twice count twice. */
-export function isLarger(value: unknown, max: number): boolean {
-  let left = max;
-  const waiting: unknown[] = [value];
-  while (waiting.length > 0 && left >= 0) {
-    const next = waiting.pop();
-    left -= 2;
-    if (typeof next === 'string') left -= next.length;
-    else if (Array.isArray(next)) for (const item of next) waiting.push(item);
-    else if (typeof next === 'object' && next !== null) {
-      for (const [key, item] of Object.entries(next)) {
-        left -= key.length + 3;
-        waiting.push(item);
-      }
-    }
-    if (waiting.length > max) return true;
-  }
-  return left < 0;
 }

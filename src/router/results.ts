@@ -3,9 +3,10 @@ import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import { pageText } from '../render/page.ts';
 import { renderShape } from '../render/shape.ts';
+import { isLarger } from '../render/size.ts';
 import { renderJson } from '../render/toon.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import { isLarger, type Projection } from './project.ts';
+import type { Projection } from './project.ts';
 import type { ToolResult } from './router.ts';
 import { RESULT_LIFE, type Shelf } from './shelf.ts';
 

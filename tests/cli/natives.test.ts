@@ -67,6 +67,17 @@ describe('resources', () => {
   });
 });
 
+test('servers that cannot be reached are named; none at all is said', async () => {
+  const dead = { command: 'no-such-program-anywhere' };
+  expect(await mcpx('resources', '-c', configFile({ dead, time: { type: 'builtin' } }))).toBe(0);
+  expect(shown.stderr).toContain('no-such-program-anywhere');
+  expect(await mcpx('prompts', '-c', configFile({ dead }))).toBe(4);
+  expect(await mcpx('prompts', 'dead', '-c', configFile({ dead }))).toBe(4);
+  shown.stderr = '';
+  expect(await mcpx('resources', '-c', configFile({}))).toBe(0);
+  expect(shown.stderr).toContain('no server is configured');
+});
+
 describe('prompts', () => {
   test('are listed with their arguments', async () => {
     expect(await mcpx('prompts', '-c', offers())).toBe(0);
@@ -88,6 +99,19 @@ describe('prompts', () => {
     shown.stdout = '';
     expect(await mcpx('prompt', 'test_simple_prompt', '-c', config, '--json')).toBe(0);
     expect(JSON.parse(shown.stdout)).toMatchObject({ messages: [{ role: 'user' }] });
+  });
+
+  test('pictures and embedded resources are shown as what they are', async () => {
+    const config = offers();
+    expect(await mcpx('prompt', 'test_prompt_with_image', '-c', config)).toBe(0);
+    expect(shown.stdout).toMatch(/user: \[image image\/png, \d+ base64 characters; --json shows them\]/);
+    shown.stdout = '';
+    expect(await mcpx('prompt', 'test_prompt_with_embedded_resource', 'resourceUri=test://x', '-c', config)).toBe(0);
+    expect(shown.stdout).toContain('"type":"resource"');
+  });
+
+  test.each(['nothing', 'arg1:={'])('%j is no argument', async (word) => {
+    expect(await mcpx('prompt', 'offers.test_simple_prompt', word, '-c', offers())).toBe(2);
   });
 
   test('one that is not there is told with the nearest, one that two have is not guessed', async () => {

@@ -1,6 +1,6 @@
 /** Arguments against schemas: what passes, what is mended, and the words for what is wrong. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createArgumentChecker, type Problem } from '../../src/router/arguments.ts';
 import { createValidators } from '../../src/router/validator.ts';
 import { brokenSchema, jsonSchema } from '../render/arbitrary.ts';
@@ -281,6 +281,40 @@ test('a key that an open schema does not know is passed on and noted', async () 
     ok: true,
     args: { pth: 'x', zzzzzz: 1 },
     notes: ['unknown property "pth" was passed on; did you mean "path"?'],
+  });
+});
+
+describe('keys that an open schema does not know', () => {
+  const point = { type: 'object', properties: { longitude: { type: 'number' }, latitude: { type: 'number' } } };
+  const schema = {
+    type: 'object',
+    properties: { place: { $ref: '#/$defs/point' }, points: { type: 'array', items: point } },
+    $defs: { point },
+  };
+  const notes = async (inputSchema: unknown, args: unknown) => {
+    const checked = await createArgumentChecker().check({ inputSchema }, args);
+    return checked.ok ? checked.notes : checked;
+  };
+
+  test('are noted inside objects and lists too, with the whole path', async () => {
+    expect(await notes(schema, { place: { longitud: 1 }, points: [{}, { latitud: 2 }] })).toEqual([
+      'unknown property "place.longitud" was passed on; did you mean "place.longitude"?',
+      'unknown property "points[1].latitud" was passed on; did you mean "points[1].latitude"?',
+    ]);
+  });
+
+  test.each([
+    ['unlike any that is declared', schema, { other: 1 }],
+    ['like one that is given as well', schema, { place: {}, plac: {} }],
+    ['where any key is declared', { ...schema, additionalProperties: { type: 'number' } }, { plce: 1 }],
+    ['where keys may be declared elsewhere', { ...schema, allOf: [{ properties: { plce: {} } }] }, { plce: 1 }],
+  ])('are not noted when %s', async (_, inputSchema, args) => {
+    expect(await notes(inputSchema, args)).toEqual([]);
+  });
+
+  test('are noted ten times at most', async () => {
+    const points = Array.from({ length: 30 }, () => ({ latitud: 2 }));
+    expect(await notes(schema, { points })).toHaveLength(10);
   });
 });
 
