@@ -129,9 +129,9 @@ export const SETTINGS = {
     }),
     cors: group('Web pages that may use it.', { origins: texts('Such as "https://app.example"; there is no "*".') }),
     hosts: texts('Further names that a Host header may carry.'),
-    trustProxy: flag('Believe X-Forwarded-* headers.'),
+    trustProxy: flag('Believe a proxy in front: X-Forwarded-Host for the check of Host, X-Forwarded-For in logs.'),
     maxBody: size('The largest request body.'),
-    rate: { kind: 'number', nullable: true, doc: 'Calls per second and token; null = no limit.' },
+    rate: { kind: 'number', nullable: true, doc: 'Requests per second and token; null = no limit.' },
     admin: group('Changes at run time.', { commands: flag('Allow servers that start programs, and not only URLs.') }),
     maxSessions: whole('Sessions at once; the idlest goes first.', 1),
     sessionsPerToken: whole('Sessions at once per token.', 1),
@@ -192,12 +192,19 @@ export const SETTINGS = {
     messageBytes: size('The largest single message, either way.', 1024),
   }),
   policy: group('Rules for every profile.', {
-    confirm: choice('Ask the user before destructive tools run.', 'off', 'destructive'),
+    confirm: choice(
+      'Ask the user before a tool runs that its server does not declare read-only.',
+      'off',
+      'destructive',
+    ),
     deny: texts(
       'Globs of what nobody may use: over "server.tool" with a server and a dot first, as in "*.drop_*", else over names.',
     ),
   }),
-  lock: choice('What to do when a tool changed its definition.', 'off', 'warn', 'session', 'enforce'),
+  lock: choice(
+    'When a server changed a tool: say nothing, say it, refuse it to sessions that knew it before, or wait for "mcpx lock --accept".',
+    ...['off', 'warn', 'session', 'enforce'],
+  ),
   log: group('What mcpx says on stderr.', {
     level: choice('The least important lines to write.', 'silent', 'error', 'warn', 'info', 'debug'),
     format: choice('For people or for machines.', 'text', 'json'),

@@ -1,0 +1,56 @@
+/** The question on the terminal before a tool runs. */
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { confirmOnTerminal } from '../../src/cli/confirm.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+const QUESTION = 'Run "files.write"?';
+
+function sit({ yes = false, terminal = true } = {}) {
+  const input = Object.assign(new PassThrough(), { isTTY: terminal });
+  const output = Object.assign(new PassThrough(), { isTTY: terminal });
+  let shown = '';
+  output.on('data', (chunk) => {
+    shown += chunk;
+  });
+  const stop = new AbortController();
+  const flags = { has: (name: string) => yes && name === 'yes' };
+  const confirm = confirmOnTerminal(flags, stop.signal, { input, output });
+  return { confirm, input, stop, shown: () => shown };
+}
+
+describe('somebody at a terminal', () => {
+  test.each([
+    ['y', 'accept'],
+    ['YES', 'accept'],
+    ['n', 'decline'],
+    ['', 'decline'],
+    ['yeah', 'decline'],
+  ])('who types %j means %s', async (typed, verdict) => {
+    const { confirm, input, shown } = sit();
+    const answer = confirm(QUESTION);
+    input.write(`${typed}\n`);
+    expect(await answer).toBe(verdict);
+    expect(shown()).toContain(`${QUESTION} [y/N]`);
+  });
+
+  test('who interrupts has answered nothing', async () => {
+    const { confirm, stop } = sit();
+    const answer = confirm(QUESTION);
+    stop.abort();
+    await expect(answer).rejects.toThrow();
+  });
+});
+
+test('--yes asks nobody', async () => {
+  const { confirm, shown } = sit({ yes: true, terminal: false });
+  expect([await confirm(QUESTION), shown()]).toEqual(['accept', '']);
+});
+
+test('without a terminal, or where nobody is to be asked, the answer is what to type', async () => {
+  const refused = { code: 'refused', hint: 'add --yes' };
+  await expect(sit({ terminal: false }).confirm(QUESTION)).rejects.toMatchObject(refused);
+  vi.stubEnv('MCPX_NO_INPUT', '1');
+  await expect(sit().confirm(QUESTION)).rejects.toMatchObject(refused);
+});
