@@ -115,7 +115,7 @@ export function createApp(initial: Config, options: AppOptions): App {
   };
   const enter = (found: Running, { key, lasts }: Arriving, principal: Principal | undefined): Entrance => {
     const { catalog, pool } = found;
-    const caller: Caller = { key, capabilities: {} };
+    const caller: Caller = { key, lasts, capabilities: {} };
     const offered = setOf(caller);
     const connectionTo = (server: string) => pool.get(server, caller);
     return {

@@ -4,6 +4,7 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import { launchDigest } from '../config/env.ts';
 import { sameJson } from '../config/json.ts';
 import type { Connection, Hello } from './connection.ts';
+import { createLender, type Lender } from './lent.ts';
 import { createSlots, type Slots } from './queue.ts';
 import { type Caller, shareRule } from './sharing.ts';
 
@@ -28,6 +29,7 @@ export interface Member {
   views: Map<string, Connection>;
   /** By the key of the caller. */
   sessions: Map<string, Connection>;
+  lender: Lender;
   /** For `share: "call"`: how many run at once. */
   calls: Slots;
   /** The caller whose capabilities were last seen. */
@@ -60,6 +62,7 @@ export function memberOf(spec: ServerSpec, { connect }: Pick<Settings, 'connect'
     shared: new Map(),
     views: new Map(),
     sessions: new Map(),
+    lender: createLender(),
     calls: createSlots({ limit: spec.concurrency, maxWaiting: 2048, subject: `server "${spec.name}"` }),
     seen: undefined,
     current: undefined,

@@ -75,30 +75,34 @@ export function createPool(options: PoolOptions): Pool {
   const ending = new Set<Promise<void>>();
   let closed = false;
 
-  const create = (member: Member, share: Share, caller: Caller | undefined): Connection => {
+  const create = (
+    member: Member,
+    share: Share,
+    caller: Caller | undefined,
+    asked?: (request: RpcRequest) => void,
+  ): Connection => {
     const { name } = member.spec;
     const connection: Connection = createConnection({
       ...options,
       settings,
       spec: member.spec,
       starts,
-      owner: share === 'all' ? undefined : caller?.key,
+      owner: share === 'all' || share === 'lent' ? undefined : caller?.key,
       offered: caller && (share === 'all' ? sharedKey(offeredKey(caller)) : offeredKey(caller)),
       introduction: introductionOf(share, caller),
       workspaceFolder: workspaceOf(caller),
       stderr: options.stderr && ((line) => options.stderr?.write(name, line)),
-      events: eventsOf(
-        name,
-        options.events,
-        () => connection,
-        (state) => {
+      events: eventsOf(name, options.events, {
+        self: () => connection,
+        asked,
+        state(state) {
           if (state.kind === 'ready') member.era = connection.hello?.era;
           // What another has taken the place of says nothing any more.
           if (share === 'call' || members.get(name) !== member) return;
           if (state.kind === 'ready') takeOver(member, connection);
           options.events?.state?.(name, state, connection);
         },
-      ),
+      }),
     });
     open.add(connection);
     // Whoever still calls hears that it is stopped, and nothing is started.
@@ -134,6 +138,19 @@ export function createPool(options: PoolOptions): Pool {
     return found;
   };
 
+  const lend = (member: Member, caller: Caller): Connection | undefined =>
+    member.lender.borrow(caller, {
+      create(who, asked) {
+        const connection = create(member, 'lent', who, asked);
+        member.claimed.add(connection);
+        return connection;
+      },
+      end(connection) {
+        if (member.current === connection) member.current = undefined;
+        void end(connection);
+      },
+    });
+
   const once = (member: Member, caller: Caller): Connection =>
     perCall({
       create: () => create(member, 'call', caller),
@@ -162,7 +179,8 @@ export function createPool(options: PoolOptions): Pool {
     const share = member.shareFor(caller, member.era);
     if (share === 'call') return once(member, caller);
     if (share === 'all' && member.era === 'modern') return view(member, caller);
-    const connection = share === 'session' ? own(member, caller) : shared(member, caller);
+    const lent = share === 'lent' ? lend(member, caller) : undefined;
+    const connection = lent ?? (share === 'all' ? shared(member, caller) : own(member, caller));
     member.claimed.add(connection);
     return connection;
   };
@@ -195,8 +213,8 @@ export function createPool(options: PoolOptions): Pool {
         change[old === undefined ? 'added' : 'changed'].push(spec.name);
       }
       change.removed = [...before.keys()].filter((name) => !members.has(name));
-      for (const { shared, sessions } of before.values()) {
-        for (const connection of [...shared.values(), ...sessions.values()]) void end(connection);
+      for (const { shared, sessions, lender } of before.values()) {
+        for (const one of [...shared.values(), ...sessions.values(), ...lender.all()]) void end(one);
       }
       return change;
     },
@@ -230,12 +248,18 @@ function takeOver(member: Member, connection: Connection): void {
   }
 }
 
+interface Own {
+  self: () => Connection;
+  state: (state: ConnectionState) => void;
+  /** Told of questions first; may refuse them. */
+  asked: ((request: RpcRequest) => void) | undefined;
+}
+
 /** The events of the pool as one connection's own. */
 function eventsOf(
   server: string,
   events: PoolOptions['events'] = {},
-  self: () => Connection,
-  state: (state: ConnectionState) => void,
+  { self, state, asked }: Own,
 ): NonNullable<ConnectionOptions['events']> {
   const { notification, request } = events;
   return {
@@ -243,6 +267,11 @@ function eventsOf(
     ...(notification && {
       notification: (method, params, about) => notification(server, { method, params, about }, self()),
     }),
-    ...(request && { request: (asked, incoming) => request(server, asked, incoming, self()) }),
+    ...(request && {
+      async request(question, incoming) {
+        asked?.(question);
+        return request(server, question, incoming, self());
+      },
+    }),
   };
 }

@@ -9,6 +9,8 @@ import type { Introduction } from './era.ts';
 export interface Caller {
   /** Unique per downstream session. */
   key: string;
+  /** A client without a session, which begins anew with each request. */
+  lasts?: 'request' | undefined;
   capabilities: Record<string, unknown>;
   clientInfo?: { name: string; version: string };
   /** The least important log messages that it wants, where it said so. */
@@ -17,7 +19,8 @@ export interface Caller {
   roots?: string[];
 }
 
-export type Share = 'all' | 'session' | 'call';
+/** `lent` = one for all as long as the server does not ask for roots, else one per session. */
+export type Share = 'all' | 'session' | 'call' | 'lent';
 
 /** What a shared connection may offer, with its known parts: other members of a capability are one downstream's own. */
 const SHARED = new Map([
@@ -36,7 +39,11 @@ export function shareRule(spec: ServerSpec): (caller: Caller, era?: Hello['era']
   const { share } = spec;
   if (share !== undefined) return () => share;
   const own = usesWorkspace(spec);
-  return ({ capabilities }, era) => (own || (capabilities.roots !== undefined && era !== 'modern') ? 'session' : 'all');
+  return ({ capabilities, lasts }, era) => {
+    if (own) return 'session';
+    if (capabilities.roots === undefined || era === 'modern') return 'all';
+    return lasts === 'request' ? 'lent' : 'session';
+  };
 }
 
 /** Whether what is started depends on the folder that a downstream works in. */
@@ -71,6 +78,7 @@ function sharedOffer({ capabilities }: Pick<Caller, 'capabilities'>): Record<str
 export function introductionOf(share: Share, caller: Caller | undefined): Introduction {
   if (caller === undefined) return { capabilities: {} };
   if (share === 'all') return { capabilities: sharedOffer(caller) };
+  if (share === 'lent') return { capabilities: { ...sharedOffer(caller), roots: {} } };
   const { capabilities: all, clientInfo } = caller;
   const capabilities = Object.fromEntries(Object.entries(all).filter(([name]) => OWN.has(name)));
   if (clientInfo === undefined) return { capabilities };

@@ -230,6 +230,56 @@ describe('a server of the modern era', () => {
   });
 });
 
+describe('a server for clients with roots and without a session', () => {
+  const once = (key: string, more: object = {}) => caller(key, { roots: {}, ...more }, { lasts: 'request' });
+  const answering = { request: (_: string, request: any, { about }: any) => about.asked(request) };
+
+  test('runs once for all of them, offers roots, and belongs to nobody', async () => {
+    const upstreams = pool(serverSpec());
+    const first = get(upstreams, once('a'));
+    const pid = await call(first, 'pid');
+    expect(await Promise.all([pidOf(upstreams, once('b')), pidOf(upstreams, once('c'))])).toEqual([pid, pid]);
+    upstreams.release('a');
+    expect(await pidOf(upstreams, once('d'))).toBe(pid);
+    expect([first.owner, first.offered, first.state.kind]).toEqual([undefined, 'roots', 'ready']);
+    expect(first.hello?.serverInfo.seen).toMatchObject({ capabilities: { roots: {} }, clientInfo: { name: 'mcpx' } });
+    expect(await pidOf(upstreams, once('e', { sampling: {} }))).not.toBe(pid);
+  });
+
+  test('runs for each alone once it has asked for the roots of one', async () => {
+    const upstreams = pool(serverSpec(), { events: answering });
+    const asked = async () => ({ roots: [{ uri: 'file:///mine' }] });
+    const first = get(upstreams, once('a'));
+    const pid = await call(first, 'pid');
+    const roots = await call(first, 'ask', { method: 'roots/list' }, { asked });
+    expect(roots).toMatchObject({ roots: [{ uri: 'file:///mine' }] });
+    const others = await Promise.all([pidOf(upstreams, once('b')), pidOf(upstreams, once('c'))]);
+    expect(new Set([pid, ...others]).size).toBe(3);
+    expect(get(upstreams, once('b')).owner).toBe('b');
+    await until(() => !isRunning(pid as number));
+  });
+
+  test('asks nobody for roots while it serves several', async () => {
+    const upstreams = pool(serverSpec(), { events: answering });
+    const asked = async () => ({ roots: [] });
+    const one = get(upstreams, once('a'));
+    await one.connect();
+    const slow = call(one, 'sleep', { ms: 300 }, { asked });
+    const refused = await call(get(upstreams, once('b')), 'ask', { method: 'roots/list' }, { asked });
+    expect(refused).toMatchObject({ code: -32601, message: expect.stringContaining('several clients') });
+    expect(await slow).toBe('slept');
+    expect(await call(get(upstreams, once('c')), 'ask', { method: 'roots/list' }, { asked })).toEqual({ roots: [] });
+  });
+
+  test('is started anew by a change of the config', async () => {
+    const upstreams = pool(serverSpec());
+    const pid = (await pidOf(upstreams, once('a'))) as number;
+    upstreams.update([serverSpec(['changed'])], SETTINGS);
+    await until(() => !isRunning(pid));
+    expect(await pidOf(upstreams, once('b'))).not.toBe(pid);
+  });
+});
+
 describe('a server per call', () => {
   test('runs for one call each, and not longer', async () => {
     const states: string[] = [];
