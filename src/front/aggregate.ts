@@ -25,6 +25,7 @@ export function createAggregate({ router, settings, listed }: FrontDeps): Face {
   };
   return {
     instructions: () => undefined,
+    tool: (name) => table().get(name)?.tool,
     tools: () => [...table()].map(([name, target]) => exposed(name, target)),
     async call(name, args, way) {
       if (!table().has(name)) await listed();

@@ -78,6 +78,8 @@ export interface FrontDeps {
 export interface Face {
   instructions(): string | undefined;
   tools(): Tool[];
+  /** One of them as its server defines it; absent where all are ours. */
+  tool?(name: string): Tool | undefined;
   /** Which lists of this front change when those of the servers do; absent: the same. */
   affected?(kinds: ReadonlySet<ListKind>): Iterable<ListKind>;
   call(name: string, args: unknown, way: Way): Promise<ToolResult>;
@@ -88,6 +90,8 @@ export interface Front {
   readonly key: string;
   /** Answers a request; throws RpcError or McpxError for what must be a protocol error. */
   request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
+  /** The definition of a tool of a server that is shown under this name. */
+  tool?(name: string): Tool | undefined;
   notification(notification: RpcNotification): void;
   /** What the profile offers has changed, or one server of it. */
   changed(kinds: Iterable<ListKind>, server?: string): void;
@@ -161,6 +165,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         throw withRequestId(error, requestId);
       }
     },
+    tool: (name) => face.tool?.(name),
     notification({ method }) {
       // Cancellation and progress were handled by the listener.
       if (method === 'notifications/initialized') ready.open();

@@ -1,5 +1,6 @@
 /** Who sends a request of the modern era, and whether its headers say the same as its body. https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
 import type { IncomingHttpHeaders } from 'node:http';
+import { argumentAt, headerOf, mirroredIn, valueAt } from '../upstream/mirrored.ts';
 import { asksForInput } from '../upstream/rounds.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Session } from './gateway.ts';
@@ -7,7 +8,7 @@ import type { Session } from './gateway.ts';
 export const MODERN_VERSION = '2026-07-28';
 export const META = 'io.modelcontextprotocol/';
 
-const HEADER_MISMATCH = -32020;
+export const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 
 const ENVELOPE: ReadonlySet<string> = new Set(
@@ -108,6 +109,26 @@ export function withoutEnvelope({ inputResponses: _, requestState: __, _meta, ..
   const rest = Object.entries(_meta).filter(([key]) => !ENVELOPE.has(key));
   return rest.length === 0 ? params : { ...params, _meta: Object.fromEntries(rest) };
 }
+
+/** What is wrong with the headers that repeat arguments of a tool, see `x-mcp-header`. */
+export function argumentMismatch(schema: unknown, args: unknown, headers: IncomingHttpHeaders): Refused | undefined {
+  const wanted = mirroredIn(schema);
+  // A tool that wants the impossible cannot be checked.
+  for (const one of Array.isArray(wanted) ? wanted : []) {
+    const value = valueAt(one, args);
+    const header = headers[headerOf(one)];
+    if (header === undefined && value === undefined) continue;
+    const said = typeof header === 'string' && PRINTABLE.test(header) ? decodeValue(header) : undefined;
+    const number = argumentAt(one, args);
+    // `42.0` says the same as 42.
+    if (said !== undefined && (said === value || (typeof number === 'number' && Number(said) === number))) continue;
+    const name = `Mcp-Param-${one.header}`;
+    return { code: HEADER_MISMATCH, message: `Header mismatch: ${name} does not repeat "${one.path.join('.')}"` };
+  }
+  return undefined;
+}
+
+const PRINTABLE = /^[\x20-\x7e\t]+$/;
 
 function mismatch({ method, params = {} }: RpcRequest, headers: IncomingHttpHeaders, version: string) {
   const said = (header: string) => (headers[header] === undefined ? 'is missing' : `says "${headers[header]}"`);

@@ -1,9 +1,11 @@
 /** MCP of 2026-07-28 over HTTP: every request stands alone, questions come as results, changes on a stream of their own. */
+
+import type { Tool } from '../catalog/list.ts';
 import type { Downstream } from '../front/front.ts';
 import { IncomingCall } from '../wire/incoming.ts';
 import { METHOD_NOT_FOUND, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
-import { type Envelope, readEnvelope } from './envelope.ts';
+import { argumentMismatch, type Envelope, HEADER_MISMATCH, readEnvelope } from './envelope.ts';
 import { EventStream } from './events.ts';
 import { sendRpcError } from './reply.ts';
 import { serveListen } from './subscriptions.ts';
@@ -32,6 +34,7 @@ export async function serveModern(
     principal,
     profile,
     requestId: requestIdOf(response),
+    refuses: ({ inputSchema }: Tool, args: unknown) => argumentMismatch(inputSchema, args, visit.request.headers),
     open: (notify: Downstream['notify']) => openFront(visit, deps, { notify, lasts: 'request' }),
   };
   const turn = takeTurn(request, envelope, place, deps);
@@ -68,6 +71,6 @@ async function answer(
 
 /** A front may have no tasks, which is as good as no such method. */
 function statusOf({ method }: RpcRequest, code: number): number {
-  if (code === MISSING_CAPABILITY) return 400;
+  if (code === MISSING_CAPABILITY || code === HEADER_MISMATCH) return 400;
   return code === METHOD_NOT_FOUND && method.startsWith('tasks/') ? 404 : 200;
 }

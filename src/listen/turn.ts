@@ -1,5 +1,6 @@
 /** One request of the modern era, whatever carries it: begun, or gone on with where its client was asked something first. */
-import { toRpcError } from '../errors.ts';
+import type { Tool } from '../catalog/list.ts';
+import { RpcError, toRpcError } from '../errors.ts';
 import { asksForInput, type Inputs } from '../upstream/rounds.ts';
 import {
   INVALID_PARAMS,
@@ -39,6 +40,8 @@ const NO_RESOURCE = -32002;
 export interface Place extends Omit<Origin, 'words'> {
   /** The id of the HTTP request that brought it. */
   requestId?: string | undefined;
+  /** What is wrong with how a call of this tool arrived. */
+  refuses?(tool: Tool, args: unknown): Refused | undefined;
   /** A front for this request. */
   open(notify: (method: string, params?: Params) => void): Session;
 }
@@ -114,6 +117,9 @@ async function work({ request, envelope, inputs, round }: Work, place: Place): P
     const serverInfo = { [`${META}serverInfo`]: hello.serverInfo };
     const { method, params = {} } = request;
     if (method === 'server/discover') return complete(method, discovery(hello), serverInfo);
+    const tool = method === 'tools/call' ? opened.front.tool?.(String(params.name)) : undefined;
+    const refused = tool && place.refuses?.(tool, params.arguments);
+    if (refused) throw new RpcError(refused.code, refused.message);
     const result = await opened.front.request(
       { method, params: withoutEnvelope(params) },
       {

@@ -84,12 +84,13 @@ export function headerOf({ header }: Mirrored): string {
   return `mcp-param-${header.toLowerCase()}`;
 }
 
+export function argumentAt({ path }: Mirrored, args: unknown): unknown {
+  return path.reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), args);
+}
+
 /** The argument as a header says it; undefined where there is none. */
-export function valueAt({ path }: Mirrored, args: unknown): string | undefined {
-  const value = path.reduce<unknown>(
-    (at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined),
-    args,
-  );
+export function valueAt(mirrored: Mirrored, args: unknown): string | undefined {
+  const value = argumentAt(mirrored, args);
   const can = typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
   return can ? String(value) : undefined;
 }

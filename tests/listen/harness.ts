@@ -45,11 +45,14 @@ export async function stage(
     tokens = [],
     http = {},
     auth = createAuthenticator(tokens),
+    schemas = {},
     ...more
   }: {
     arrival?: number;
     tokens?: ReturnType<typeof token>[];
     auth?: Authenticator;
+    /** Of tools that belong to a server. */
+    schemas?: Record<string, unknown>;
     http?: Partial<typeof DEFAULTS.http>;
   } = {},
 ): Promise<Stage> {
@@ -80,6 +83,7 @@ export async function stage(
           if (act === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
           return act(params.arguments ?? {}, exchange);
         },
+        tool: (name: string) => (schemas[name] ? { name, inputSchema: schemas[name] } : undefined),
         notification: ({ method }: any) => void entry.heard.push(method),
         changed: () => options.downstream.notify('notifications/tools/list_changed'),
       };

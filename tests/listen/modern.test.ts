@@ -105,6 +105,36 @@ describe('a request is refused', () => {
   });
 });
 
+describe('headers that repeat arguments', () => {
+  const schemas = {
+    where: {
+      properties: { region: { type: 'string', 'x-mcp-header': 'Region' }, n: { type: 'integer', 'x-mcp-header': 'N' } },
+    },
+    odd: { properties: { a: { type: 'object', 'x-mcp-header': 'A' } } },
+  };
+  const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
+  test.each<[title: string, name: string, args: object, headers: Record<string, string>, status: number]>([
+    ['say the same', 'where', { region: 'Hello' }, { 'mcp-param-region': 'Hello' }, 200],
+    ['say it in base64', 'where', { region: 'grüße' }, { 'mcp-param-region': base64('grüße') }, 200],
+    ['say the same number otherwise', 'where', { n: 42 }, { 'mcp-param-n': '42.0' }, 200],
+    ['say nothing where there is nothing', 'where', { region: null }, {}, 200],
+    ['belong to nothing known', 'where', {}, { 'mcp-param-other': 'x' }, 200],
+    ['cannot be said', 'odd', { a: {} }, {}, 200],
+    ['begin as base64 would', 'where', { region: '=?base64?x' }, { 'mcp-param-region': '=?base64?x' }, 200],
+    ['say something else', 'where', { region: 'Hello' }, { 'mcp-param-region': 'hello' }, 400],
+    ['are missing', 'where', { region: 'Hello' }, {}, 400],
+    ['say what the body does not', 'where', {}, { 'mcp-param-region': 'Hello' }, 400],
+    ['are broken base64', 'where', { region: 'Hello' }, { 'mcp-param-region': '=?base64?SGVsbG8?=' }, 400],
+    ['are no base64', 'where', { region: 'Hello' }, { 'mcp-param-region': '=?base64?SGVs!!!bG8=?=' }, 400],
+    ['are not plain', 'where', { region: 'grüße' }, { 'mcp-param-region': 'grüße' }, 400],
+    ['say another number', 'where', { n: 42 }, { 'mcp-param-n': '43' }, 400],
+  ])('that %s', async (_, name, args, headers, status) => {
+    const { url } = await stage({ where: () => ({}), odd: () => ({}) }, { schemas });
+    const answer = await ask(url, 'tools/call', { name, arguments: args }, { headers });
+    expect([answer.status, (await answer.json()).error?.code]).toEqual([status, status === 400 ? -32020 : undefined]);
+  });
+});
+
 test('errors of legacy servers are those of this era, and what the client lacks is 400', async () => {
   const fail =
     (code: number): Act =>
