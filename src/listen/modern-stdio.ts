@@ -133,9 +133,10 @@ function tell(listeners: Iterable<Listener>, method: string, params: Params = {}
 }
 
 function aborted(...signals: AbortSignal[]): Promise<void> {
-  const any = AbortSignal.any(signals);
-  if (any.aborted) return Promise.resolve();
-  return new Promise((resolve) => any.addEventListener('abort', () => resolve(), { once: true }));
+  if (signals.some((signal) => signal.aborted)) return Promise.resolve();
+  return new Promise((resolve) => {
+    for (const signal of signals) signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function refused({ code, message, data }: Refused): RpcError {

@@ -53,11 +53,11 @@ export function usesWorkspace(spec: ServerSpec): boolean {
 
 /** A name for the set of capabilities that a caller offers: a server lists other tools for other capabilities. */
 export function offeredKey(caller: Pick<Caller, 'capabilities'>): string {
-  const { elicitation, sampling } = caller.capabilities;
-  // Asked at every call, and most clients have neither.
-  if (elicitation === undefined && sampling === undefined) return '';
+  const { elicitation, sampling, roots } = caller.capabilities;
+  // Asked at every call, and most clients have none of them.
+  if (elicitation === undefined && sampling === undefined) return roots === undefined ? '' : ROOTS;
   const names = Object.entries(sharedOffer(caller)).map(([name, parts]) => [name, ...Object.keys(parts)].join('.'));
-  return [...names, ...(caller.capabilities.roots === undefined ? [] : [ROOTS])].join('+');
+  return [...names, ...(roots === undefined ? [] : [ROOTS])].join('+');
 }
 
 /** The same set as a shared connection offers it: without roots, which are told on a connection of one's own only. */
