@@ -24,7 +24,9 @@ function guardStream(stream: NodeJS.WriteStream): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  if (signal === 'SIGHUP' && hangup !== undefined && !stop.signal.aborted) {
+  // On Windows it means that the console is closed, and that we are about to be ended.
+  const asked = signal === 'SIGHUP' && process.platform !== 'win32' && !stop.signal.aborted;
+  if (asked && hangup !== undefined) {
     hangup();
     return;
   }

@@ -184,7 +184,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     emit: observer.emit,
     watch: (principal, hear) =>
       observer.subscribe((happening) => {
-        const event = seenBy(principal, happening);
+        const event = seenBy(principal, happening, running);
         if (event !== undefined) hear(event);
       }),
     metrics: (principal) => metricsFor(principal, { metrics: observed.metrics, running, status: status(principal) }),

@@ -47,19 +47,34 @@ export function createObserved(log: Log): Observed {
 }
 
 /** A happening as a principal may see it; undefined for what is not for it. */
-export function seenBy(principal: Principal | undefined, happening: Happening): LiveEvent | undefined {
+export function seenBy(
+  principal: Principal | undefined,
+  happening: Happening,
+  running: ReadonlyMap<string, Running>,
+): LiveEvent | undefined {
   if (happening.type === 'visit' || happening.type === 'admin') return undefined;
   const trusted = principal === undefined || principal.admin;
   // Why a reload failed quotes the config.
   if (happening.type === 'reload') return trusted ? happening : { type: 'reload', ok: happening.ok };
   if (happening.type === 'state' || happening.type === 'lists') {
-    return principal === undefined || mayUseProfile(principal, happening.profile) ? happening : undefined;
+    return maySeeServer(principal, happening, running) ? happening : undefined;
   }
   if (!maySeeCall(principal, happening.call)) return undefined;
   if (happening.type === 'call_began') return { type: 'call_began', call: liveCall(happening.call) };
   const { outcome, reason, ms } = happening.call;
   if (outcome === 'denied' && !trusted) return undefined;
   return { type: 'call_ended', call: { ...liveCall(happening.call), outcome, reason, ms: Math.round(ms) } };
+}
+
+/** A server of which a token may use nothing is as good as missing. */
+function maySeeServer(
+  principal: Principal | undefined,
+  { profile, server }: { profile: string; server: string },
+  running: ReadonlyMap<string, Running>,
+): boolean {
+  if (principal === undefined) return true;
+  const found = running.get(profile);
+  return found !== undefined && mayUseProfile(principal, profile) && accessOf(found, principal).allowsServer(server);
 }
 
 /** A token sees its own calls; the admin, and everybody where there are no tokens, sees all. */
