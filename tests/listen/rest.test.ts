@@ -8,6 +8,7 @@ import { createApp } from '../../src/app/app.ts';
 import { createReloader } from '../../src/app/reloader.ts';
 import { resolveTokens } from '../../src/config/env.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { McpxError } from '../../src/errors.ts';
 import { listenHttp } from '../../src/listen/http.ts';
 import { OPERATIONS } from '../../src/listen/openapi.ts';
 import { ROUTES } from '../../src/listen/routes.ts';
@@ -19,7 +20,7 @@ const FIXTURE = resolve(import.meta.dirname, '../fixtures/servers/stdio.mjs');
 const stdio = (more = {}) => ({ command: process.execPath, args: [FIXTURE], ...more });
 const BUILTIN = { mcpServers: { math: { type: 'builtin' }, time: { type: 'builtin' } } };
 
-async function serve(document: object, { comments = '' } = {}) {
+async function serve(document: object, { comments = '', prepare = () => () => {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-rest-'));
   const file = join(folder, 'config.json');
   writeFileSync(file, comments + JSON.stringify(document, null, 2));
@@ -27,7 +28,7 @@ async function serve(document: object, { comments = '' } = {}) {
     loadConfig({ files: [file], ...(texts && { texts }), env: { HOME: folder } }).config;
   const config = load();
   const app = createApp(config, { log: SILENT });
-  const reloader = createReloader({ app, load, log: SILENT });
+  const reloader = createReloader({ app, load, log: SILENT, prepare });
   const { http } = config.settings;
   const listener = await listenHttp({
     ...{ gateway: app, settings: { ...http, port: 0 }, log: SILENT },
@@ -335,6 +336,26 @@ describe('administration', () => {
     expect(app.status().profiles[0]?.servers).toHaveLength(2);
     writeFileSync(file, JSON.stringify({ ...document(), mcpServers: { time: { type: 'builtin' } } }));
     expect((await ask('POST', '/api/reload', undefined, boss)).body).toMatchObject({ removed: ['math'] });
+  });
+
+  test('a change that cannot be applied leaves the file and what runs as they were', async () => {
+    const prepare = () => {
+      throw new McpxError('config', 'the listener cannot take it');
+    };
+    const { ask, text, app } = await serve(document(), { prepare });
+    const before = text();
+    const answer = await ask('POST', '/api/servers', { name: 'far', url: 'http://127.0.0.1:9/mcp' }, boss);
+    expect([answer.status, answer.body.error]).toEqual([422, 'the listener cannot take it']);
+    expect(text()).toBe(before);
+    expect(app.status().profiles[0]?.servers).toHaveLength(2);
+  });
+
+  test('a server that no profile would take is not added', async () => {
+    const { ask, text } = await serve({ ...document(), profiles: { default: { servers: ['math'] } } });
+    const before = text();
+    const answer = await ask('POST', '/api/servers', { name: 'far', url: 'http://127.0.0.1:9/mcp' }, boss);
+    expect([answer.status, answer.body.error]).toEqual([403, 'no profile would take the server "far"']);
+    expect(text()).toBe(before);
   });
 
   test('changes at the same time are made one after the other', async () => {
