@@ -133,7 +133,7 @@ function commandOf(target, { node, executable, config, port }) {
 async function openTarget(target, way, setup) {
   const port = way === 'http' && target !== 'direct' ? await freePort() : undefined;
   const [command, ...args] = commandOf(target, { ...setup, port });
-  const child = spawn(command, args, { env: setup.env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(command, args, { env: setup.env, stdio: ['pipe', 'pipe', 'ignore'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
   child.once('error', () => undefined);
   const end = Date.now() + PATIENCE;
@@ -262,7 +262,7 @@ async function main(args) {
   try {
     const config = join(folder, 'mcpx.json');
     const server = { command: node, args: [at('scripts', 'load-upstream.mjs')] };
-    writeFileSync(config, JSON.stringify({ mcpServers: { load: server }, log: { level: 'error' } }));
+    writeFileSync(config, JSON.stringify({ mcpServers: { load: server } }));
     const env = { HOME: folder, MCPX_HOME: join(folder, 'home'), NO_COLOR: '1', PATH: process.env.PATH };
     const seconds = Math.ceil(Number(values.seconds) / (values.quick ? 3 : 1));
     const results = await run({ node, executable, config, env }, seconds);

@@ -1,6 +1,6 @@
 /** Web pages of other origins: those on the list may call and read answers, also after a preflight. https://fetch.spec.whatwg.org/#http-cors-protocol */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { HEADERS } from './reply.ts';
+import { headersOf } from './reply.ts';
 
 /** What a page may read beside the body. */
 const EXPOSED = 'Mcp-Session-Id, Mcp-Protocol-Version, Retry-After, WWW-Authenticate, X-Request-Id';
@@ -22,6 +22,6 @@ export function crossOrigin(request: IncomingMessage, response: ServerResponse, 
   const asked = request.headers['access-control-request-headers'] ?? '';
   const allowed = /^[\w-]+(?:, ?[\w-]+)*$/.test(asked) ? { 'Access-Control-Allow-Headers': asked } : {};
   const answer = { 'Access-Control-Allow-Methods': METHODS, 'Access-Control-Max-Age': MAX_AGE, ...allowed };
-  response.writeHead(204, { ...HEADERS, ...answer }).end();
+  response.writeHead(204, headersOf(response, answer)).end();
   return true;
 }

@@ -1,6 +1,6 @@
 /** Event streams that outlive their HTTP response: a bounded log of events, and at most one response that reads it. */
 import type { ServerResponse } from 'node:http';
-import { HEADERS } from './reply.ts';
+import { headersOf } from './reply.ts';
 
 /** Characters of notifications that one stream keeps, written or not; then the oldest go. Answers and questions stay. */
 const MAX_NOTIFICATIONS = 1024 * 1024;
@@ -90,13 +90,13 @@ export class EventStream {
     this.#stalls = 0;
     this.#next = this.#entries.findIndex(({ seq }) => seq > after);
     if (this.#next < 0) this.#next = this.#entries.length;
-    response.writeHead(200, {
-      ...HEADERS,
+    const own = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store, no-transform',
       'X-Accel-Buffering': 'no',
       ...headers,
-    });
+    };
+    response.writeHead(200, headersOf(response, own));
     response.write(this.#opening(Math.min(after, this.#seq)));
     response.on('drain', () => this.#pump());
     response.once('close', () => this.#detach(response));

@@ -39,7 +39,7 @@ export function refusal(request: IncomingMessage, rules: HostRules): string | un
   const host = (rules.trustProxy ? first(request.headers['x-forwarded-host']) : undefined) ?? direct;
   const known = (one: string) => knownHost(hostName(one), request, rules);
   // A page can forge the header of a proxy, but not Host: where no token protects, Host itself must be known as well.
-  if (!known(host) || (rules.open && !known(direct))) return 'this Host is not served here';
+  if (!known(host) || (rules.open && host !== direct && !known(direct))) return 'this Host is not served here';
   const { origin } = request.headers;
   if (origin === undefined || rules.origins.includes(origin)) return undefined;
   return origin === `http://${host}` || origin === `https://${host}` ? undefined : 'this Origin may not call';

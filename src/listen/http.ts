@@ -132,6 +132,8 @@ async function visit(arrival: Arrival, served: Served): Promise<void> {
   }
 }
 
+const NO_QUERY = new URLSearchParams();
+
 async function dispatch(arrival: Arrival, served: Served): Promise<void> {
   const { request, response, trace } = arrival;
   const { url = '/', method = '' } = request;
@@ -150,7 +152,7 @@ async function dispatch(arrival: Arrival, served: Served): Promise<void> {
     const Allow = Object.keys(route.methods).join(', ');
     return sendError(response, 405, `${method} is not allowed here`, { Allow });
   }
-  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  const query = mark < 0 ? NO_QUERY : new URLSearchParams(url.slice(mark + 1));
   await serve({ request, response, query, principal, parts, trace }, served);
 }
 

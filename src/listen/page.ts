@@ -5,6 +5,7 @@ import script from './page/page.client.js';
 import style from './page/page.css';
 import document from './page/page.html';
 import words from './page/words.client.js';
+import { headersOf } from './reply.ts';
 
 /** Nothing but what is in the page may run or load; it may talk to this gateway only, and nobody may frame it. */
 const policy = (nonce: string) =>
@@ -25,16 +26,13 @@ export function sendPage(response: ServerResponse): void {
   const html = document
     .replace('<!--style-->', () => `<style nonce="${nonce}">${style}</style>`)
     .replace('<!--script-->', () => `<script nonce="${nonce}">${words}\n${script}</script>`);
-  response.writeHead(200, {
+  const own = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Length': Buffer.byteLength(html),
     'Content-Security-Policy': policy(nonce),
-    'Cache-Control': 'no-store',
     'Cross-Origin-Opener-Policy': 'same-origin',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
     'X-Frame-Options': 'DENY',
-  });
+  };
+  response.writeHead(200, headersOf(response, own));
   response.end(html);
 }

@@ -1,17 +1,23 @@
 /** Writing HTTP answers: JSON bodies, JSON-RPC errors, and the headers that every answer carries. */
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type ErrorCode, HTTP_CODES, McpxError, RpcError, toMcpxError } from '../errors.ts';
 import { type Id, INVALID_PARAMS, isRecord } from '../wire/message.ts';
 import { requestIdOf } from './trace.ts';
 
 /** Nothing here is a page, to be kept, framed, or drawn into one. */
-export const HEADERS = {
+const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
 } as const;
+
+/** The headers of every answer, and those of this one. */
+export function headersOf(response: ServerResponse, own: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const id = requestIdOf(response);
+  return id === undefined ? { ...HEADERS, ...own } : { ...HEADERS, 'X-Request-Id': id, ...own };
+}
 
 /** ms without progress after which a client that does not take its answer is cut. */
 const STALLED = 60_000;
@@ -33,19 +39,15 @@ export function sendText(
   headers: Record<string, string> = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, {
-    ...HEADERS,
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(text),
-    ...headers,
-  });
+  const own = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), ...headers };
+  response.writeHead(status, headersOf(response, own));
   response.end(text);
   if (response.writableLength > 0) response.setTimeout(STALLED, () => response.destroy());
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, { ...HEADERS, 'Content-Length': 0, ...headers });
+  response.writeHead(status, headersOf(response, { 'Content-Length': 0, ...headers }));
   response.end();
 }
 

@@ -105,13 +105,18 @@ export const ROUTES: readonly Route[] = [
   { path: '/metrics', methods: { GET: serveMetrics }, offered: ({ metrics }) => metrics },
 ];
 
+/** Those without a name in their path, which most requests are for. */
+const PLAIN = new Map(ROUTES.filter(({ path }) => !path.includes('{')).map((route) => [route.path, route]));
+const NO_PARTS: ReadonlyMap<string, string> = new Map();
 const ROWS = ROUTES.map((route) => ({ route, segments: route.path.split('/') }));
 
 /** The route of a path. Rows without a name in them come before those with one in the same place. */
 export function findRoute(
   path: string,
   settings: Settings['http'],
-): { route: Route; parts: Map<string, string> } | undefined {
+): { route: Route; parts: ReadonlyMap<string, string> } | undefined {
+  const plain = PLAIN.get(path);
+  if (plain !== undefined && (plain.offered?.(settings) ?? true)) return { route: plain, parts: NO_PARTS };
   const given = path.split('/');
   for (const { route, segments } of ROWS) {
     const parts = segments.length === given.length ? partsOf(segments, given) : undefined;

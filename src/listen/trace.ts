@@ -16,7 +16,11 @@ export interface Tracer {
   begin(request: IncomingMessage, response: ServerResponse): Trace;
 }
 
-const HEADER = 'X-Request-Id';
+/** Not a header yet: one that is set before `writeHead` makes Node look at every other one by one. */
+const REQUEST_ID = Symbol('request id');
+
+type Traced = ServerResponse & { [REQUEST_ID]?: string };
+
 /** An id that somebody else gave is kept where it cannot be taken for anything else in a log. */
 const SANE = /^[\w.:+=~-]{1,128}$/;
 /** Characters of a path in a line. */
@@ -47,7 +51,7 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
       const given = request.headers['x-request-id'];
       const id = typeof given === 'string' && SANE.test(given) ? given : `${run}-${(++last).toString(36)}`;
       const trace: Trace = { request: id, route: 'none' };
-      response.setHeader(HEADER, id);
+      (response as Traced)[REQUEST_ID] = id;
       const { socket, method = '', url = '/' } = request;
       const from = addressOf(request);
       const clock = performance.now();
@@ -67,9 +71,8 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
 }
 
 /** The id that the answer carries. */
-export function requestIdOf(response: ServerResponse): string | undefined {
-  const id = response.getHeader(HEADER);
-  return id === undefined ? undefined : String(id);
+export function requestIdOf(response: Traced): string | undefined {
+  return response[REQUEST_ID];
 }
 
 /** Without its query, which may hold anything, and without what could forge a line. */

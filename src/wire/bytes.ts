@@ -1,4 +1,4 @@
-/** A byte buffer that doubles as it grows: something that comes in many pieces is copied a bounded number of times. */
+/** A buffer for something that comes in pieces: large pieces are kept as they are, small ones are gathered, and all are joined once. */
 
 export interface ByteBuffer {
   readonly length: number;
@@ -10,39 +10,72 @@ export interface ByteBuffer {
   clear(): void;
 }
 
+/** Bytes of a piece that is not worth a copy: what it is a part of is seldom much larger. */
+const LARGE = 8 * 1024;
 const SMALLEST = 4096;
-/** A buffer that grew beyond this is given back after use, so that one large message does not cost memory for ever. */
-const LARGEST_KEPT = 256 * 1024;
+/** Bytes gathered of small pieces before the next gathering begins. */
+const GATHERED = 256 * 1024;
 
 export function createByteBuffer(): ByteBuffer {
+  let pieces: Buffer[] = [];
+  let joined = 0;
+  /** Where small pieces are gathered; it is used again for the next message. */
   let store: Buffer = Buffer.alloc(0);
-  let length = 0;
+  let filled = 0;
 
   const grow = (needed: number) => {
     const grown = Buffer.allocUnsafeSlow(Math.max(SMALLEST, store.length * 2, needed));
-    store.copy(grown, 0, 0, length);
+    store.copy(grown, 0, 0, filled);
     store = grown;
   };
-  const clear = () => {
-    length = 0;
-    if (store.length > LARGEST_KEPT) store = Buffer.alloc(0);
+  /** What was gathered becomes a piece. */
+  const seal = () => {
+    if (filled === 0) return;
+    pieces.push(store.subarray(0, filled));
+    joined += filled;
+    store = Buffer.alloc(0);
+    filled = 0;
   };
+  const clear = () => {
+    pieces = [];
+    joined = 0;
+    filled = 0;
+  };
+  const whole = () => (pieces.length === 0 ? store.subarray(0, filled) : Buffer.concat([...pieces, gathered()]));
+  const gathered = () => store.subarray(0, filled);
   return {
     get length() {
-      return length;
+      return joined + filled;
     },
     append(chunk, from, to) {
-      const needed = length + to - from;
-      if (needed > store.length) grow(needed);
-      chunk.copy(store, length, from, to);
-      length = needed;
+      const size = to - from;
+      if (size >= LARGE) {
+        seal();
+        pieces.push(chunk.subarray(from, to));
+        joined += size;
+        return;
+      }
+      if (filled + size > store.length) {
+        if (filled >= GATHERED) seal();
+        grow(filled + size);
+      }
+      chunk.copy(store, filled, from, to);
+      filled += size;
     },
     take() {
-      const text = store.toString('utf8', 0, length);
+      const text = whole().toString('utf8');
       clear();
       return text;
     },
-    slice: (from, to) => Buffer.from(store.subarray(Math.max(0, from), Math.min(to, length))),
+    slice(from, to) {
+      let at = 0;
+      const found: Buffer[] = [];
+      for (const piece of [...pieces, gathered()]) {
+        found.push(piece.subarray(Math.max(0, from - at), Math.max(0, to - at)));
+        at += piece.length;
+      }
+      return Buffer.concat(found);
+    },
     clear,
   };
 }

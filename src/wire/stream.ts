@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { McpxError } from '../errors.ts';
 import { createDecoder, type Decoded, encode, type Framing, type Invalid, MAX_MESSAGE_BYTES } from './framing.ts';
-import { isResponse, type Message } from './message.ts';
+import { isRequest, isResponse, type Message } from './message.ts';
 import type { Channel, Receiver } from './peer.ts';
 import { undelivered } from './undelivered.ts';
 
@@ -36,6 +36,11 @@ export interface StreamChannel extends Channel {
 }
 
 const MAX_QUEUED = 1024 * 1024;
+/**
+ * Up to so many requests under way, what is sent is written as soon as the promises of this moment are done, as waiting for the event
+ * loop costs a lone call a system call more. Beyond, it waits for the loop, in which many connections may have something to send.
+ */
+const FEW = 8;
 /** How long `close` waits for a far side that does not read, in ms. */
 const FLUSH_WAIT = 1000;
 
@@ -48,6 +53,8 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   /** Length of the write that the far side has not taken yet; there is one at a time. */
   let writing = 0;
   let scheduled = false;
+  /** Our requests without an answer, roughly: one that is given up may still be answered. */
+  let underWay = 0;
   let noInput = false;
   let ended = false;
   let closed = false;
@@ -77,11 +84,13 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     const text = encode(message, options.framing ?? decoder.framing ?? 'newline');
     if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes + 64) throw tooLarge(maxBytes);
     pending += text;
+    if (isRequest(message)) underWay += 1;
+    else if (underWay > 0 && isCancellation(message)) underWay -= 1;
     if (overflow === 'keep-answers' && queued() > maxBytes) input.pause();
     if (scheduled || writing > 0) return;
     scheduled = true;
-    // After the callbacks and promises of this moment, and before the event loop goes round: that would cost each message a system call.
-    process.nextTick(flush);
+    if (underWay > FEW) setImmediate(flush);
+    else process.nextTick(flush);
   };
 
   const finish = (error?: Error) => {
@@ -106,8 +115,10 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   const deliver = (decoded: Decoded[]) => {
     for (const one of decoded) {
       if (closed) return;
-      if (one.message) receiver?.message(one.message);
-      else deliverInvalid(one.invalid);
+      if (one.message) {
+        if (underWay > 0 && isResponse(one.message)) underWay -= 1;
+        receiver?.message(one.message);
+      } else deliverInvalid(one.invalid);
     }
   };
 
@@ -160,6 +171,10 @@ function tooLarge(maxBytes: number): McpxError {
   return new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`, {
     hint: 'raise "limits.messageBytes" in the config',
   });
+}
+
+function isCancellation(message: Message): boolean {
+  return 'method' in message && message.method === 'notifications/cancelled';
 }
 
 function isHangup(error: NodeJS.ErrnoException): boolean {

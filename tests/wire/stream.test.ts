@@ -219,3 +219,38 @@ describe('a channel over streams', () => {
     expect(Date.now() - started).toBeLessThan(2000);
   });
 });
+
+describe('what is sent at several moments', () => {
+  const request = (id: number): Message => ({ jsonrpc: '2.0', id, method: 'r' });
+  const settle = () => new Promise((resolve) => process.nextTick(resolve));
+
+  test('is written at once while few requests are under way', async () => {
+    const { channel, writes } = open();
+    channel.send(request(1));
+    await settle();
+    channel.send(request(2));
+    await settle();
+    expect(writes).toHaveLength(2);
+  });
+
+  test('is written together while many are, and again at once when they are answered or given up', async () => {
+    const { channel, input, writes } = open();
+    for (let id = 1; id <= 10; id++) channel.send(request(id));
+    await tick();
+    expect(writes).toHaveLength(1);
+    channel.send(note(1));
+    await settle();
+    channel.send(note(2));
+    expect(writes).toHaveLength(1);
+    await tick();
+    expect(writes).toHaveLength(2);
+
+    input.write('{"jsonrpc":"2.0","id":1,"result":{}}\n');
+    await tick();
+    channel.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
+    await tick();
+    channel.send(note(3));
+    await settle();
+    expect(writes).toHaveLength(4);
+  });
+});
