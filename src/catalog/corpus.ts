@@ -1,4 +1,5 @@
 /** Tools as documents to search in: everything a server says of them, by field, in words of the index. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import MiniSearch from 'minisearch';
 import { firstSentence } from '../render/typescript.ts';
 import { isRecord } from '../wire/message.ts';
@@ -48,8 +49,11 @@ const MAX_NAME = 200;
 const MAX_PARAMETERS = 200;
 const MAX_VALUES = 50;
 const MAX_DEPTH = 6;
+/** Tools that are taken in before others get their turn: some 20 ms. */
+const STEP = 40;
 
-export function createCorpus(servers: Iterable<Searchable>): Corpus {
+/** Takes a second for a few thousand tools, in small steps: calls go on meanwhile. */
+export async function createCorpus(servers: Iterable<Searchable>): Promise<Corpus> {
   const meanings = createMeanings();
   const text = new MiniSearch({
     fields: Object.keys(BOOST),
@@ -59,24 +63,32 @@ export function createCorpus(servers: Iterable<Searchable>): Corpus {
     searchOptions: { boost: BOOST, weights: { prefix: 0.2, fuzzy: 0.15 } },
   });
   const corpus: Corpus = { meanings, text, documents: [], names: new Set(), homes: new Map() };
-  for (const server of servers) addServer(server, corpus);
+  for (const server of servers) {
+    const home = addHome(server, corpus);
+    for (const tool of server.tools) {
+      addTool(tool, server.name, home, corpus);
+      if (corpus.documents.length % STEP === 0) await nextTurn();
+    }
+  }
   return corpus;
 }
 
-function addServer({ name: server, about, instructions, tools }: Searchable, corpus: Corpus): void {
-  const { meanings, text, documents, names, homes } = corpus;
-  const { own, purpose } = meanings.productOf(server);
+/** Returns the words that all of its tools are found by. */
+function addHome({ name, about, instructions }: Searchable, { meanings, homes }: Corpus): string {
+  const { own, purpose } = meanings.productOf(name);
   // What is known of a product says it shorter than its instructions.
   const told = about ?? (purpose.length === 0 ? instructions : undefined) ?? '';
   const said = meanings.wordsOf(told.slice(0, MAX_ABOUT));
-  homes.set(server, { own: new Set(own), purpose: new Set([...purpose, ...said]) });
-  const home = [...own, ...purpose, ...said].join(' ');
-  for (const tool of tools) {
-    const summary = firstSentence(descriptionOf(tool));
-    text.add({ id: documents.length, server: home, ...fieldsOf(tool, summary, meanings) });
-    for (const word of meanings.words.of(tool.name)) names.add(word);
-    documents.push({ server, tool, act: meanings.actOf(tool.name.slice(0, MAX_NAME), summary) });
-  }
+  homes.set(name, { own: new Set(own), purpose: new Set([...purpose, ...said]) });
+  return [...own, ...purpose, ...said].join(' ');
+}
+
+function addTool(tool: Tool, server: string, home: string, { meanings, text, documents, names }: Corpus): void {
+  const summary = firstSentence(descriptionOf(tool));
+  text.add({ id: documents.length, server: home, ...fieldsOf(tool, summary, meanings) });
+  const name = tool.name.slice(0, MAX_NAME);
+  for (const word of meanings.words.of(name)) names.add(word);
+  documents.push({ server, tool, act: meanings.actOf(name, summary) });
 }
 
 function fieldsOf(tool: Tool, summary: string, { wordsOf }: Meanings): Record<Exclude<Field, 'server'>, string> {

@@ -33,15 +33,21 @@ export const MAX_HITS = 10;
 const WORTH = { first: 5, share: 0.15, later: 0.3 };
 
 export function createToolSearch(prior: Prior = () => 0): ToolSearch {
-  const kept = new Map<string, Corpus>();
+  const kept = new Map<string, Promise<Corpus>>();
+  /** Built once, however many ask while it is. */
+  const corpusOf = (scope: Scope): Promise<Corpus> => {
+    const key = keyOf(scope);
+    const corpus = kept.get(key) ?? load(scope);
+    kept.delete(key);
+    kept.set(key, corpus);
+    for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
+    corpus.catch(() => kept.delete(key));
+    return corpus;
+  };
   return {
     async find(question, scope) {
-      const [{ createCorpus }, { rank }] = await Promise.all([import('./corpus.ts'), import('./ranking.ts')]);
-      const key = keyOf(scope);
-      const corpus = kept.get(key) ?? createCorpus(scope.servers.map(searchable));
-      kept.delete(key);
-      kept.set(key, corpus);
-      for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
+      const corpus = await corpusOf(scope);
+      const { rank } = await import('./ranking.ts');
       const ranked = rank(question, corpus, prior).filter(({ server }) => server === (scope.only ?? server));
       const best = ranked[0]?.score ?? 0;
       return ranked
@@ -50,6 +56,11 @@ export function createToolSearch(prior: Prior = () => 0): ToolSearch {
         .map(({ server, tool, score }) => ({ server, tool: asSeen(tool, server, scope), score }));
     },
   };
+}
+
+async function load({ servers }: Scope): Promise<Corpus> {
+  const { createCorpus } = await import('./corpus.ts');
+  return createCorpus(servers.map(searchable));
 }
 
 /** Two who see the same names may see different definitions, where changed ones are held back: each gets their own. */

@@ -126,6 +126,21 @@ describe('a search', () => {
     expect(found.map(([hit]) => hit?.tool.description)).toEqual(['old', 'new']);
   });
 
+  test('lets others have their turn while it is made ready, and is made ready once', async () => {
+    const tools = Array.from({ length: 400 }, (_, index) => ({
+      name: `tool_${index}`,
+      description: 'Send a message.',
+    }));
+    const search = createToolSearch();
+    const scope = scopeOf({ s: tools });
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const [first, second] = await Promise.all([search.find('send', scope), search.find('send', scope)]);
+    clearInterval(timer);
+    expect(second).toEqual(first);
+    expect(turns).toBeGreaterThan(2);
+  });
+
   test('prefers among equals what is used, and nothing for its use alone', async () => {
     const servers: Shelf = {
       a: [{ name: 'send_mail', description: 'Send a mail.' }],
