@@ -56,8 +56,9 @@ export function createNatives(
 
   /** Where a URI that a client names really is. */
   async function resourceAt(uri: unknown): Promise<Located> {
+    if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
     await listed();
-    const found = style === 'keep' ? ownerOf(String(uri), deps()) : locateUri(String(uri));
+    const found = style === 'keep' ? ownerOf(uri, deps()) : locateUri(uri);
     if (found !== undefined && deps().some(({ name }) => name === found.server)) return found;
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
     throw new RpcError(code, 'Resource not found', { uri });

@@ -72,6 +72,13 @@ describe('prompts', () => {
 });
 
 describe('resources', () => {
+  test.each(['wrap', 'keep'] as const)('with "%s" a URI that is no text reaches no server', async (resources) => {
+    const { request, sent } = open({ a: full() }, { resources });
+    for (const uri of [undefined, null, 5, { file: 1 }])
+      await expect(request('resources/read', { uri })).rejects.toMatchObject({ code: -32602 });
+    expect(sent()).toEqual([]);
+  });
+
   test('wrapped: listed, read, and their contents lead back', async () => {
     const { request, sent } = open({ a: full(), b: full() });
     const { resources } = await request('resources/list');

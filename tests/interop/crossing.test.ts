@@ -1,4 +1,7 @@
 /** Clients at once, with the same request ids and the same progress tokens, on one server: nothing of one reaches another. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Conversation, Target } from './conversation.ts';
 import { type Gateway, startGateway, TRANSPARENT } from './gateway.ts';
@@ -48,6 +51,17 @@ function waiting(client: Conversation, label: string) {
   return { running, abort: () => abort.abort(), ended: () => ended };
 }
 
+/** Somebody who answers every question with a name. */
+async function person(name: string, url: string) {
+  const client = new Client({ name, version: '1' }, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { name } }));
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)) as any);
+  onTestFinished(() => client.close());
+  const elicit = () =>
+    client.callTool({ name: 'elicit', arguments: { message: 'who?' } }).then(textOf, (error: Error) => error.message);
+  return { name, elicit };
+}
+
 describe.each(SERVERS)('on %s', (_, upstream, transport) => {
   let served: Served;
   let gateway: Gateway;
@@ -58,6 +72,21 @@ describe.each(SERVERS)('on %s', (_, upstream, transport) => {
   afterAll(async () => {
     await gateway?.stop();
     served?.stop();
+  });
+
+  test('a question reaches the client whose call it is about, or nobody', async () => {
+    const all = await Promise.all(['Ada', 'Grace', 'Alan'].map((name) => person(name, gateway.url)));
+    const calls = all.flatMap(({ name, elicit }) =>
+      Array.from({ length: 4 }, async () => ({ name, said: await elicit() })),
+    );
+    const nobody = /several calls are under way/;
+    for (const { name, said } of await Promise.all(calls)) if (!nobody.test(said)) expect(said).toBe(`accept: ${name}`);
+    // Over HTTP every question comes on the stream of its call, and the modern era has no others.
+    const outcomes = await Promise.all(all.map(({ elicit }) => elicit()));
+    if (transport === 'http' || upstream === 'v2Modern')
+      expect(outcomes).toEqual(['accept: Ada', 'accept: Grace', 'accept: Alan']);
+    // One at a time everybody is asked.
+    for (const { name, elicit } of all) expect(await elicit()).toBe(`accept: ${name}`);
   });
 
   describe.each(Object.entries(WAYS))('%s', (way, open) => {
