@@ -134,6 +134,10 @@ export function createRouter(deps: RouterDeps): Router {
       request: request.requestId,
       arguments: request.arguments,
     });
+    // Before its arguments are looked at: what is wrong with them would be told in the words of the new definition.
+    const held = views.held(server, listed);
+    if (held !== undefined) record('refused', { reason: 'definition' });
+    if (held !== undefined) throw held;
     if (request.mode === 'verbatim') return runAdmitted(request, listed, request.arguments, record);
     const checked = await checker.check(tool, request.arguments);
     if (!checked.ok) {
@@ -147,9 +151,6 @@ export function createRouter(deps: RouterDeps): Router {
   }
 
   function runAdmitted(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
-    const held = views.held(request.server, listed);
-    if (held !== undefined) record('refused', { reason: 'definition' });
-    if (held !== undefined) throw held;
     const asked = admission.confirm(request, listed.tool, args);
     return admitted({ admission, record, asked }, () => run(request, listed, args, record));
   }
