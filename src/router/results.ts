@@ -86,7 +86,8 @@ function withHandle(result: ToolResult, content: unknown[], shaping: Shaping): u
   const length = texts.reduce((total, { text }) => total + text.length, 0);
   const { structuredContent } = result;
   if (length > limit) {
-    const blocks = present(documentOf(result, texts, shaping), shaping);
+    const whole = { text: texts.map(({ text }) => text).join('\n'), value: jsonOf(result) };
+    const blocks = present(whole, shaping);
     const first = content.findIndex(isText);
     return blocks && content.flatMap((block, index) => (index === first ? blocks : isText(block) ? [] : [block]));
   }
@@ -101,14 +102,6 @@ function withHandle(result: ToolResult, content: unknown[], shaping: Shaping): u
 interface Document {
   text: string;
   value?: unknown;
-}
-
-function documentOf(result: ToolResult, texts: Text[], { settings }: Shaping): Document {
-  const value = jsonOf(result);
-  const originals = (result.content ?? []).filter(isText);
-  const isJson = originals.every(({ text }) => parseJson(text) !== undefined);
-  if (isJson && value !== undefined) return { text: renderJson(value, settings.compression), value };
-  return { text: texts.map(({ text }) => text).join('\n'), value };
 }
 
 /** Head and handle; undefined where the text fits, or there is no room to keep it. */

@@ -40,6 +40,12 @@ test('TOON can be switched off, and needs enough entries', () => {
   expect(renderJson(rows, { ...AUTO, toonMinSize: 11 })).toBe(JSON.stringify(rows));
 });
 
+test('what nobody reads whole stays JSON, which takes no time', () => {
+  const many = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `a name that has some length ${id}` }));
+  expect(renderJson(many.slice(0, 1000), AUTO)).not.toBe(JSON.stringify(many.slice(0, 1000)));
+  expect(renderJson(many, AUTO)).toBe(JSON.stringify(many));
+});
+
 test('undefined is written as null', () => {
   expect(renderJson(undefined, AUTO)).toBe('null');
 });
