@@ -51,6 +51,7 @@ declare module '*/scripts/sea.mjs' {
   export function seaConfig(template: SeaConfig, options: { cached: boolean }): SeaConfig;
 }
 declare module '*/scripts/bundle.mjs' {
+  export function bundle(folder: string): Promise<unknown>;
   interface Metafile {
     inputs?: Record<string, unknown>;
     outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;

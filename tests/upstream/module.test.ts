@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bundle } from '../../scripts/bundle.mjs';
 import type { ModuleServer } from '../../src/config/config.ts';
 import { serveModule } from '../../src/upstream/module-server.ts';
 import { definitionOf, readModule, runTool } from '../../src/upstream/module-tools.ts';
@@ -37,17 +36,9 @@ const failure = (promise: Promise<unknown>) =>
 describe('a local module in a child of this program', () => {
   const script = process.argv[1];
   beforeAll(async () => {
-    const outfile = join(folder, 'mcpx.cjs');
-    const entryPoints = [fileURLToPath(new URL('../../src/main.ts', import.meta.url))];
-    await build({
-      entryPoints,
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      mainFields: ['module', 'main'],
-    });
-    process.argv[1] = outfile;
+    const out = mkdtempSync(join(folder, 'bundle-'));
+    await bundle(out);
+    process.argv[1] = join(out, 'app.js');
   });
   afterAll(() => {
     process.argv[1] = script ?? '';
