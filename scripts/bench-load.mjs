@@ -29,6 +29,8 @@ const SMALL = 100;
 /** Bytes of a large one. */
 const LARGE = 10 * 1024 * 1024;
 const LARGE_CALLS = 5;
+/** Bytes at least of the beginning that the compact front sends of a large one. */
+const KEPT = 1000;
 /** Calls in one turn: one after the other, then many at once. */
 const ALONE = 50;
 const TOGETHER = 1000;
@@ -220,7 +222,9 @@ function memoryOf(pid, field) {
 
 /** By how much a fresh process grows at most while large results pass, in times of one; not a number where the system does not tell. */
 async function growthOf({ target, client, child }) {
-  const call = (size) => client.request('tools/call', JSON.stringify(CALLS[target](size)), size);
+  // The compact front keeps what is too large for a model, and sends its beginning.
+  const least = (size) => (target === 'compact' ? Math.min(size, KEPT) : size);
+  const call = (size) => client.request('tools/call', JSON.stringify(CALLS[target](size)), least(size));
   await call(SMALL);
   const before = process.platform === 'linux' ? memoryOf(child.pid, 'VmRSS') : Number.NaN;
   for (let calls = 0; calls < LARGE_CALLS; calls++) await call(LARGE);
