@@ -2,6 +2,7 @@
 import type { Item, Tool } from '../catalog/list.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
 import { McpxError, RpcError } from '../errors.ts';
+import type { ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
 import { dialectOf } from './dialect.ts';
 import { errorResult } from './explain.ts';
@@ -16,43 +17,41 @@ interface Target extends Named {
 export function createAggregate({ router, settings, listed }: FrontDeps): Face {
   let known: { revision: string; table: NameTable<Target> } | undefined;
   const table = () => {
-    if (known?.revision === router.revision()) return known.table;
+    const revision = router.revision();
+    if (known?.revision === revision) return known.table;
     const items = router
       .servers()
       .flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, name: tool.name, tool })));
-    known = { revision: router.revision(), table: exposeNames(items, settings.naming).table };
+    known = { revision, table: exposeNames(items, settings.naming).table };
     return known.table;
   };
   return {
     instructions: () => undefined,
     tool: (name) => table().get(name)?.tool,
     tools: () => [...table()].map(([name, target]) => exposed(name, target)),
-    async call(name, args, way) {
-      if (!table().has(name)) await listed();
+    call(name, args, way) {
       const target = table().get(name);
-      if (target === undefined) {
-        router.missed('tool', (denied) => exposeNames(denied, settings.naming).table.get(name), way);
-        throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
-      }
-      const { server, name: tool } = target;
-      try {
-        const result = await router.call({
-          ...way,
-          server,
-          tool,
-          arguments: args,
-          mode: 'verbatim',
-          questions: 'pass',
-        });
-        return exposeLinks(result, server, settings.naming.resources);
-      } catch (error) {
+      if (target !== undefined) return callTarget(target, args, way);
+      return listed().then(() => callTarget(table().get(name) ?? missing(name, way), args, way));
+    },
+  };
+
+  function callTarget({ server, name: tool }: Named, args: unknown, way: Way): Promise<ToolResult> {
+    return router.call({ ...way, server, tool, arguments: args, mode: 'verbatim', questions: 'pass' }).then(
+      (result) => exposeLinks(result, server, settings.naming.resources),
+      (error) => {
         // Held back by mcpx and not by the server: the model is told, and can tell its user.
         if (error instanceof McpxError && error.code === 'refused')
           return errorResult(error, dialectOf(settings.front));
         throw error;
-      }
-    },
-  };
+      },
+    );
+  }
+
+  function missing(name: string, way: Way): never {
+    router.missed('tool', (denied) => exposeNames(denied, settings.naming).table.get(name), way);
+    throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
+  }
 
   function exposed(name: string, { server, tool }: Target): Tool {
     const item = provenance(tool, server, { name });

@@ -119,13 +119,12 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const roots = createRootsQuestion(deps.router);
 
   function callTool(params: Params, way: Way): Promise<ToolResult> {
-    const { name, arguments: args, ...extra } = params;
+    const { name, arguments: args } = params;
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
-    // Tasks are no wish of the client in the modern era.
-    if (way.inputs !== undefined) delete extra.task;
-    const call = () => face.call(name, args, Object.keys(extra).length === 0 ? way : { ...way, extra });
+    const extra = extraOf(params, way);
+    const whole = extra === undefined ? way : { ...way, extra };
     const learning = roots.learn(way);
-    return learning === undefined ? call() : learning.then(call);
+    return learning === undefined ? face.call(name, args, whole) : learning.then(() => face.call(name, args, whole));
   }
 
   const methods = new Map<string, Method>([
@@ -149,21 +148,23 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 
   return {
     key: downstream.key,
-    async request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId }) {
+    request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId }) {
       // Some clients never say so, and go ahead.
       if (method !== 'initialize') ready.open();
       const answer = methods.get(method);
-      if (answer === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+      if (answer === undefined) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`));
       const meta = passableMeta(params);
       const told = notify && ((method: string, said?: Params) => isWanted(method, said) && notify(method, said));
       const way: Way = { caller, signal, progress, notify: told, ask, inputs, meta: meta.meta, requestId };
-      try {
-        const result = await answer(meta.params, way);
-        changes.answered(method);
-        return result;
-      } catch (error) {
-        throw withRequestId(error, requestId);
-      }
+      return begun(answer, meta.params, way).then(
+        (result) => {
+          changes.answered(method);
+          return result;
+        },
+        (error) => {
+          throw withRequestId(error, requestId);
+        },
+      );
     },
     tool: (name) => face.tool?.(name),
     notification({ method }) {
@@ -226,6 +227,28 @@ function createGate(): { opened: Promise<void>; open(): void } {
     open = resolve;
   });
   return { opened, open };
+}
+
+/** Always a promise, also where a method answers or throws at once; one that answers later is not wrapped in another. */
+function begun(method: Method, params: Params, way: Way): Promise<unknown> {
+  try {
+    const answer = method(params, way);
+    return answer instanceof Promise ? answer : Promise.resolve(answer);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** What a call holds beside the name and the arguments of the tool; hardly any holds more. */
+function extraOf(params: Params, { inputs }: Way): Params | undefined {
+  let extra: Params | undefined;
+  for (const key of Object.keys(params)) {
+    if (key === 'name' || key === 'arguments') continue;
+    // Tasks are no wish of the client in the modern era.
+    if (key === 'task' && inputs !== undefined) continue;
+    extra = { ...extra, [key]: params[key] };
+  }
+  return extra;
 }
 
 /** The progress token belongs to this hop; the rest of `_meta` is for the upstream. */

@@ -89,7 +89,7 @@ export class HttpSession implements Member {
       },
       {
         subject: 'the client',
-        request: async (request, incoming) => this.#front?.request(request, this.#exchange(request, incoming)),
+        request: (request, incoming) => this.#answerWith(request, incoming),
         notification: (notification) => this.#front?.notification(notification),
         invalid: options.invalid,
       },
@@ -192,6 +192,10 @@ export class HttpSession implements Member {
     if (cancelled === undefined || answer === undefined) return;
     this.#answers.delete(cancelled);
     answer.skip();
+  }
+
+  #answerWith(request: RpcRequest, incoming: Incoming): Promise<unknown> {
+    return this.#front?.request(request, this.#exchange(request, incoming)) ?? Promise.resolve(undefined);
   }
 
   #exchange(request: RpcRequest, incoming: Incoming): Exchange {

@@ -38,25 +38,25 @@ export function createAdmission({ policy, gate }: AdmissionOptions): Admission {
 /** For a router without rules of its own. */
 export const ADMIT_ALL: Admission = { confirm: () => undefined, enter: () => undefined, leave: () => undefined };
 
-export interface Waiting {
-  admission: Admission;
-  /** Ends the record of the call. */
-  record(outcome: 'refused', end: { reason: string }): void;
-  asked?: Promise<void> | undefined;
-}
+/** Ends the record of a call that is held back. */
+type Refused = (outcome: 'refused', end: { reason: string }) => void;
 
-/** Runs once everything that may hold a call back has let it through. */
-export async function admitted<T>({ admission, record, asked }: Waiting, run: () => Promise<T>): Promise<T> {
+/** Waits for whoever was asked. */
+export async function settled(asked: Promise<void>, record: Refused): Promise<void> {
   try {
-    if (asked !== undefined) await asked;
-    admission.enter();
+    await asked;
   } catch (error) {
     record('refused', { reason: reasonOf(error) });
     throw error;
   }
+}
+
+/** Lets a call in, which has to leave; throws where there is no room. */
+export function enter(admission: Pick<Admission, 'enter'>, record: Refused): void {
   try {
-    return await run();
-  } finally {
-    admission.leave();
+    admission.enter();
+  } catch (error) {
+    record('refused', { reason: reasonOf(error) });
+    throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import { ADMIT_ALL, type Admission, admitted } from './admission.ts';
+import { ADMIT_ALL, type Admission, enter, settled } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import { createExperience, type Experience } from './experience.ts';
 import { describe, reasonOf, unknownThing } from './failures.ts';
@@ -70,6 +70,15 @@ export function createRouter(deps: RouterDeps): Router {
   const tasks = deps.tasks ?? createTasks().of({ holder: '', known: 'by session' });
   const views = createViews({ catalog, access, offered, pins });
 
+  /** Asked at every call, and nearly always the same: compared by its parts, and written only when one is another. */
+  let seen = { catalog: -1, pinned: -1, offered: '', text: '' };
+  const revision = () => {
+    const now = { catalog: catalog.revision, pinned: pinned(), offered: offered() ?? '' };
+    const same = seen.catalog === now.catalog && seen.pinned === now.pinned && seen.offered === now.offered;
+    if (!same) seen = { ...now, text: `${now.catalog} ${now.pinned} ${now.offered}` };
+    return seen.text;
+  };
+
   const servers = (): ServerView[] => views.entries().map(views.of);
   const experience = createExperience();
 
@@ -121,24 +130,35 @@ export function createRouter(deps: RouterDeps): Router {
     }
   }
 
-  async function call(request: ToolCall): Promise<ToolResult> {
-    const { server } = request;
-    // What is there is not waited for: between a client and its server every turn of the event loop counts.
-    const listed = ready(server, request.tool) ?? (await findToCall(request));
-    const { tool } = listed;
+  /** What is there is not waited for: between a client and its server every promise counts. */
+  function call(request: ToolCall): Promise<ToolResult> {
+    const listed = ready(request.server, request.tool);
+    return listed === undefined ? findToCall(request).then((found) => begin(request, found)) : begin(request, listed);
+  }
+
+  function begin(request: ToolCall, listed: ListedTool): Promise<ToolResult> {
+    const { server, requestId } = request;
     const record = calls.begin({
       kind: 'tool',
       server,
-      name: tool.name,
+      name: listed.tool.name,
       method: 'tools/call',
-      request: request.requestId,
+      request: requestId,
       arguments: request.arguments,
     });
     // Before its arguments are looked at: what is wrong with them would be told in the words of the new definition.
     const held = views.held(server, listed);
-    if (held !== undefined) record('refused', { reason: 'definition' });
-    if (held !== undefined) throw held;
-    if (request.mode === 'verbatim') return runAdmitted(request, listed, request.arguments, record);
+    if (held !== undefined) {
+      record('refused', { reason: 'definition' });
+      return Promise.reject(held);
+    }
+    if (request.mode === 'verbatim') return run(request, listed, request.arguments, record);
+    return runChecked(request, listed, record);
+  }
+
+  async function runChecked(request: ToolCall, listed: ListedTool, record: Recorder): Promise<ToolResult> {
+    const { server } = request;
+    const { tool } = listed;
     const checked = await checker.check(tool, request.arguments);
     if (!checked.ok) {
       record('refused', { reason: 'arguments' });
@@ -147,12 +167,7 @@ export function createRouter(deps: RouterDeps): Router {
       throw badArguments({ server, tool, problems: checked.problems, worked });
     }
     if (checked.notes.length > 0) request.noted?.(checked.notes);
-    return runAdmitted(request, listed, checked.args, record);
-  }
-
-  function runAdmitted(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
-    const asked = admission.confirm(request, listed.tool, args);
-    return admitted({ admission, record, asked }, () => run(request, listed, args, record));
+    return run(request, listed, checked.args, record);
   }
 
   async function run(
@@ -162,6 +177,9 @@ export function createRouter(deps: RouterDeps): Router {
     record: Recorder,
   ): Promise<ToolResult> {
     const { server, meta, mode } = request;
+    const asked = admission.confirm(request, tool, args);
+    if (asked !== undefined) await settled(asked, record);
+    enter(admission, record);
     try {
       const connection = connectionTo(server, request);
       const transparent = mode === 'verbatim';
@@ -179,6 +197,8 @@ export function createRouter(deps: RouterDeps): Router {
     } catch (error) {
       record('failed', { reason: reasonOf(error) });
       throw describe(error, server, request.tool);
+    } finally {
+      admission.leave();
     }
   }
 
@@ -191,24 +211,25 @@ export function createRouter(deps: RouterDeps): Router {
       throw unknownThing(kind, name);
     }
     const record = calls.begin(begun);
-    return admitted({ admission, record }, async () => {
-      try {
-        const whole = meta === undefined ? params : { ...params, _meta: meta };
-        const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
-        const result = await send(connectionTo(server, request), method, whole, request, how);
-        record('ok', { result });
-        return result;
-      } catch (error) {
-        record('failed', { reason: reasonOf(error) });
-        throw describe(error, server, name);
-      }
-    });
+    enter(admission, record);
+    try {
+      const whole = meta === undefined ? params : { ...params, _meta: meta };
+      const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
+      const result = await send(connectionTo(server, request), method, whole, request, how);
+      record('ok', { result });
+      return result;
+    } catch (error) {
+      record('failed', { reason: reasonOf(error) });
+      throw describe(error, server, name);
+    } finally {
+      admission.leave();
+    }
   }
 
   return {
     servers,
     sees: access.allowsServer,
-    revision: () => `${catalog.revision} ${pinned()} ${offered() ?? ''}`,
+    revision,
     server: async (name) => views.of(await known(name)),
     async tool(server, tool) {
       const listed = await find(server, tool);
@@ -253,7 +274,8 @@ function send(
   const { asked, heard } = towards(connection.name, way);
   const { caller, signal } = way;
   const inputs = way.questions === 'pass' ? way.inputs : undefined;
-  const options = { asked, heard, caller: caller.key, client: caller, transparent, inputs, repeatable, signal };
+  const { timeout } = connection.spec;
+  const options = { asked, heard, caller: caller.key, client: caller, transparent, inputs, repeatable, signal, timeout };
   if (way.progress === undefined) return connection.request(method, params, options);
   const heartbeat = createHeartbeat(way.progress);
   return connection

@@ -1,4 +1,4 @@
-/** How one call gets to an upstream: waits for the connection, is sent, and sent again only where that is harmless. */
+/** How one call gets to an upstream: waits for its turn and for the connection, is sent, and sent again only where that is harmless. */
 import type { ServerSpec } from '../config/config.ts';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 import type { Params } from '../wire/message.ts';
@@ -8,21 +8,23 @@ import type { CallOptions } from './connection.ts';
 import { retryDelay } from './health.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Link } from './link.ts';
+import type { Slots } from './queue.ts';
 import { dress } from './rounds.ts';
 
 export interface AskDeps {
   spec: Pick<ServerSpec, 'name' | 'startupTimeout' | 'reconnect'>;
   lifecycle: Pick<Lifecycle, 'state' | 'link' | 'hello' | 'open' | 'drop' | 'lose' | 'recovers' | 'refusal'>;
   breaker: Breaker;
+  slots: Slots;
+  /** A call is over. */
+  over(): void;
 }
 
-export type Ask = (
-  method: string,
-  params: Params | undefined,
-  wanted: CallOptions & { timeout: number },
-) => Promise<unknown>;
+export type Timed = CallOptions & { timeout: number };
 
-export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
+export type Ask = (method: string, params: Params | undefined, wanted: Timed) => Promise<unknown>;
+
+export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): Ask {
   /** The open conversation, or the next one: one that was lost is waited for; one that never was says at once why not. */
   const reach = async (method: string, deadline: number, signal: AbortSignal | undefined): Promise<Link> => {
     for (;;) {
@@ -54,11 +56,14 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
     throw error;
   };
 
-  /** Sent once; again only when it certainly did not arrive the first time, or may run twice. */
+  /** Sent once; again only when it certainly did not arrive the first time, or may run twice. One function: every call of every client passes here. */
   return async (method, params, wanted) => {
-    const over = breaker.enter();
-    const since = performance.now();
+    const turn = slots.enter({ signal: wanted.signal, timeout: wanted.timeout, key: wanted.caller });
+    if (turn) await turn;
+    let probed: (() => void) | undefined;
     try {
+      probed = breaker.enter();
+      const since = performance.now();
       for (let again = false; ; again = true) {
         // Nearly always there is an open conversation, and then nothing to wait for.
         const link = lifecycle.link ?? (await reach(method, since + wanted.timeout, wanted.signal));
@@ -76,7 +81,9 @@ export function createAsk({ spec, lifecycle, breaker }: AskDeps): Ask {
       if (error instanceof RpcError) breaker.succeeded();
       throw error;
     } finally {
-      over?.();
+      probed?.();
+      slots.leave();
+      over();
     }
   };
 }

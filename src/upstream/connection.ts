@@ -5,7 +5,7 @@ import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import type { About, Incoming, RequestOptions } from '../wire/peer.ts';
-import { createAsk, patience, within } from './ask.ts';
+import { type Ask, createAsk, patience, type Timed, within } from './ask.ts';
 import { createBreaker } from './breaker.ts';
 import { createMemory, type Introduction, type Remembered } from './era.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -128,8 +128,9 @@ export function createConnection(options: ConnectionOptions): Connection {
   const breaker = createBreaker();
   const standing = createStanding();
   let noise = 0;
-  /** Connects and requests under way or waiting. */
+  /** What is under way beside requests: connects, and questions of the server. */
   let uses = 0;
+  const busy = () => uses > 0 || slots.active > 0 || slots.waiting > 0;
   /** Monotonic ms of the end of the last one. */
   let used = 0;
   let unwatch = () => {};
@@ -144,7 +145,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         const link = state.kind === 'ready' ? lifecycle.link : undefined;
         if (link) standing.renew(link.peer);
         unwatch = link
-          ? watchLink(link, { ...options, lifecycle, standing, busy: () => uses > 0, used: () => used })
+          ? watchLink(link, { ...options, lifecycle, standing, busy, used: () => used })
           : noop;
         events?.state?.(state);
       },
@@ -158,7 +159,10 @@ export function createConnection(options: ConnectionOptions): Connection {
       },
     },
   });
-  const ask = createAsk({ spec, lifecycle, breaker });
+  const ended = () => {
+    used = performance.now();
+  };
+  const ask = createAsk({ spec, lifecycle, breaker, slots, over: ended });
   const rounds = inRounds(ask, { server: spec.name, isModern: () => lifecycle.hello?.era === 'modern' });
 
   const using = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -167,32 +171,26 @@ export function createConnection(options: ConnectionOptions): Connection {
       return await work();
     } finally {
       uses -= 1;
-      used = performance.now();
+      ended();
     }
   };
 
   const quiet = async () => {
-    while (lifecycle.state.kind !== 'closed' && (uses > 0 || performance.now() - used < QUIET)) await delay(QUIET);
+    while (lifecycle.state.kind !== 'closed' && (busy() || performance.now() - used < QUIET)) await delay(QUIET);
   };
 
-  /** One function and not three: every call of every client passes here. */
-  const request = async (method: string, params: Params | undefined, wanted?: CallOptions) => {
-    uses += 1;
-    try {
-      const timed = { timeout: spec.timeout, ...wanted };
-      const turn = slots.enter({ signal: timed.signal, timeout: timed.timeout, key: timed.caller });
-      if (turn) await turn;
-      try {
-        const result = await ask(method, params, timed);
-        standing.note(method, params);
-        return asksForInput(result) ? await rounds(result, method, params, timed) : result;
-      } finally {
-        slots.leave();
-      }
-    } finally {
-      uses -= 1;
-      used = performance.now();
-    }
+  /** What was asked for and lasts is noted; what the server asks instead of an answer is answered first. */
+  const settle = async (answer: Promise<unknown>, ...[method, params, timed]: Parameters<Ask>): Promise<unknown> => {
+    const result = await answer;
+    standing.note(method, params);
+    return asksForInput(result) ? using(() => rounds(result, method, params, timed)) : result;
+  };
+
+  const request: Connection['request'] = (method, params, wanted) => {
+    const timed = isTimed(wanted) ? wanted : { ...wanted, timeout: spec.timeout };
+    const answer = ask(method, params, timed);
+    const plain = lifecycle.hello?.era === 'legacy' && !standing.lasts(method);
+    return plain ? answer : settle(answer, method, params, timed);
   };
 
   return {
@@ -228,6 +226,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     close: (bounds) => lifecycle.close(bounds),
     killNow: () => lifecycle.killNow(),
   };
+}
+
+function isTimed(wanted: CallOptions | undefined): wanted is Timed {
+  return wanted?.timeout !== undefined;
 }
 
 function noop(): void {}

@@ -5,11 +5,15 @@ import type { Peer } from '../wire/peer.ts';
 export interface Standing {
   /** Whether somebody expects to be told of changes, so that the conversation must not end for want of calls. */
   readonly subscribed: boolean;
+  /** Whether a request asks for something that lasts. */
+  lasts(method: string): boolean;
   /** Takes note of a request that was answered. */
   note(method: string, params: Params | undefined): void;
   /** Asks for everything again. */
   renew(peer: Pick<Peer, 'request'>): void;
 }
+
+const LASTING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel']);
 
 export function createStanding(): Standing {
   const subscriptions = new Map<unknown, Params>();
@@ -19,6 +23,7 @@ export function createStanding(): Standing {
     get subscribed() {
       return subscriptions.size > 0;
     },
+    lasts: (method) => LASTING.has(method),
     note(method, params) {
       if (params === undefined) return;
       if (method === 'resources/subscribe') subscriptions.set(params.uri, params);
