@@ -40,10 +40,9 @@ export function readBody(request: IncomingMessage, maxBody: number): Promise<str
         resolve(undefined);
       }
     });
-    request.once('end', () => resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8')));
-    request.once('error', reject);
-    // An error is made only when there is one: most of its cost is the stack.
-    request.once('close', () => {
+    request.on('end', () => resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8')));
+    // Also after an error, which nobody else listens to. One is made only when there is one: most of its cost is the stack.
+    request.on('close', () => {
       if (!request.complete) reject(new Error('the client went away'));
     });
   });

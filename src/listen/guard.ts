@@ -37,13 +37,20 @@ export function refuseOpenBind(host: string, hasTokens: boolean): void {
 export function refusal(request: IncomingMessage, rules: HostRules): string | undefined {
   const direct = request.headers.host ?? '';
   const host = (rules.trustProxy ? first(request.headers['x-forwarded-host']) : undefined) ?? direct;
-  const known = (one: string) => knownHost(hostName(one), request, rules);
+  const known = (one: string) => isPlainLoopback(one, rules) || knownHost(hostName(one), request, rules);
   // A page can forge the header of a proxy, but not Host: where no token protects, Host itself must be known as well.
   if (!known(host) || (rules.open && host !== direct && !known(direct))) return 'this Host is not served here';
   const { origin } = request.headers;
   if (origin === undefined || rules.origins.includes(origin)) return undefined;
   return origin === `http://${host}` || origin === `https://${host}` ? undefined : 'this Origin may not call';
 }
+
+/** What nearly every request says, told without taking it apart. */
+function isPlainLoopback(header: string, { host }: HostRules): boolean {
+  return host === '127.0.0.1' && PLAIN_LOOPBACK.test(header);
+}
+
+const PLAIN_LOOPBACK = /^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/;
 
 function knownHost(name: string, request: IncomingMessage, { host, hosts }: HostRules): boolean {
   if (hosts.some((known) => known.toLowerCase() === name)) return true;

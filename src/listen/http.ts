@@ -13,7 +13,7 @@ import type { Administration, Gateway } from './gateway.ts';
 import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { sendError, sendRpcError } from './reply.ts';
 import { createRounds } from './rounds.ts';
-import { findRoute, type Served } from './routes.ts';
+import { findRoute, type Serve, type Served } from './routes.ts';
 import { createSeal } from './seal.ts';
 import { createSessions, type Member } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
@@ -80,9 +80,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     emit: gateway.emit,
     from: (request) => clientAddress(request, served.settings.trustProxy),
   });
-  server.on(
-    'request',
-    (request, response) => void visit({ request, response, trace: tracer.begin(request, response) }, served),
+  server.on('request', (request, response) =>
+    visit({ request, response, trace: tracer.begin(request, response) }, served),
   );
   await bind(server, host, port).catch((error) => {
     sessions.close('');
@@ -120,29 +119,34 @@ interface Arrival {
   trace: Trace;
 }
 
-async function visit(arrival: Arrival, served: Served): Promise<void> {
-  const { request, response, trace } = arrival;
+function visit(arrival: Arrival, served: Served): void {
   try {
-    await dispatch(arrival, served);
+    const answering = dispatch(arrival, served);
+    if (answering instanceof Promise) answering.catch((error) => failed(error, arrival, served));
   } catch (error) {
-    // A client that leaves in the middle of its request is no failure of ours.
-    if (request.destroyed && !request.complete) return served.log.debug(`${request.method} was cut off by the client`);
-    served.log.error(`${request.method} ${trace.route} failed: ${messageOf(error)}`, { request: trace.request });
+    failed(error, arrival, served);
+  }
+}
+
+function failed(error: unknown, { request, response, trace }: Arrival, { log }: Served): void {
+  // A client that leaves in the middle of its request is no failure of ours.
+  if (request.destroyed && !request.complete) log.debug(`${request.method} was cut off by the client`);
+  else {
+    log.error(`${request.method} ${trace.route} failed: ${messageOf(error)}`, { request: trace.request });
     sendRpcError(response, 500, { code: INTERNAL_ERROR, message: 'Internal error' });
   }
 }
 
 const NO_QUERY = new URLSearchParams();
 
-async function dispatch(arrival: Arrival, served: Served): Promise<void> {
+function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
   const { request, response, trace } = arrival;
   const { url = '/', method = '' } = request;
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, served.settings);
   trace.route = found?.route.path ?? trace.route;
-  const manner = { anonymous: found?.route.anonymous, send: isMcp(path) ? sendRefusal : sendError };
-  const principal = found?.route.open ? undefined : admit(arrival, served, manner);
+  const principal = found?.route.open ? undefined : admit(arrival, served, { path, anonymous: found?.route.anonymous });
   if (principal === 'refused') return;
 
   if (found === undefined) return sendError(response, 404, `no such route: ${path}`);
@@ -153,16 +157,17 @@ async function dispatch(arrival: Arrival, served: Served): Promise<void> {
     return sendError(response, 405, `${method} is not allowed here`, { Allow });
   }
   const query = mark < 0 ? NO_QUERY : new URLSearchParams(url.slice(mark + 1));
-  await serve({ request, response, query, principal, parts, trace }, served);
+  return serve({ request, response, query, principal, parts, trace }, served);
 }
 
 /** Who asks, after every check; where one fails, the answer is on its way. */
 function admit(
   { request, response, trace }: Arrival,
   { settings, auth, stopping, mcp }: Served,
-  { anonymous, send }: { anonymous: true | undefined; send: typeof sendError },
+  { path, anonymous }: { path: string; anonymous: true | undefined },
 ): Principal | undefined | 'refused' {
   const refuse = (status: number, message: string, headers?: Record<string, string>): 'refused' => {
+    const send = isMcp(path) ? sendRefusal : sendError;
     send(response, status, message, headers);
     return 'refused';
   };

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpxError } from '../errors.ts';
 import type { Exchange, Front } from '../front/front.ts';
+import { InFlight } from '../in-flight.ts';
 import type { Principal } from '../policy/auth.ts';
 import {
   type Id,
@@ -60,9 +61,9 @@ export class HttpSession implements Member {
   #receiver: Receiver | undefined;
   #front: Front | undefined;
   /** The client's requests under way, by their ids. */
-  readonly #answers = new Map<Id, Answer>();
+  readonly #answers = new InFlight<Answer>();
   /** Where our own open questions were asked. */
-  readonly #asked = new Map<Id, Answer>();
+  readonly #asked = new InFlight<Answer>();
   readonly #streams = new Map<string, EventStream>();
   #lastStream = 0;
   /** Resolves when the stream of GET is there for the first time. */
@@ -163,7 +164,7 @@ export class HttpSession implements Member {
   end(reason: string): void {
     const error = { code: -32000, message: reason };
     void this.#peer.close();
-    for (const [id, answer] of this.#answers) answer.give({ jsonrpc: '2.0', id, error });
+    for (const [id, answer] of this.#answers.entries()) answer.give({ jsonrpc: '2.0', id, error });
     this.#answers.clear();
     for (const stream of this.#streams.values()) {
       stream.end();

@@ -39,34 +39,36 @@ export interface Sessions<M extends Member> {
   close(reason: string): void;
 }
 
+interface Entry<M> {
+  member: M;
+  /** Epoch ms. */
+  used: number;
+}
+
 type Limits = Pick<Settings['http'], 'maxSessions' | 'sessionsPerToken' | 'sessionIdle'>;
 
 /** ms between two looks for idle sessions, at most. */
 const SWEEP = 30_000;
 
 export function createSessions<M extends Member>(limits: Limits, swept: () => void = () => undefined): Sessions<M> {
-  /** The idlest first: every use moves a session to the end. */
-  const members = new Map<string, { member: M; used: number }>();
+  const members = new Map<string, Entry<M>>();
+  const idle = () => [...members.values()].filter(({ member }) => !member.busy).sort((a, b) => a.used - b.used);
 
   const end = (member: M, reason: string) => {
     if (members.delete(member.id)) member.end(reason);
   };
   const sweep = () => {
     const oldest = Date.now() - limits.sessionIdle;
-    for (const { member, used } of [...members.values()]) {
-      if (member.busy) use(member);
-      else if (used <= oldest) end(member, 'the session was idle for too long');
+    for (const entry of [...members.values()]) {
+      if (entry.member.busy) entry.used = Date.now();
+      else if (entry.used <= oldest) end(entry.member, 'the session was idle for too long');
     }
     swept();
-  };
-  const use = (member: M) => {
-    members.delete(member.id);
-    members.set(member.id, { member, used: Date.now() });
   };
   const timer = setInterval(sweep, Math.max(10, Math.min(SWEEP, limits.sessionIdle / 2))).unref();
 
   const full = (status: Full['status'], message: string, among: (member: M) => boolean): Full => {
-    const idlest = [...members.values()].find(({ member }) => !member.busy && among(member));
+    const idlest = idle().find(({ member }) => among(member));
     const wait = idlest === undefined ? SWEEP : idlest.used + limits.sessionIdle - Date.now();
     return { status, message, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
   };
@@ -82,20 +84,18 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
           return full(429, 'this token has too many sessions', (member) => member.principal === principal);
       }
       if (members.size < limits.maxSessions) return undefined;
-      for (const { member } of members.values()) {
-        if (member.busy) continue;
-        end(member, 'another session needed the room');
-        return undefined;
-      }
+      const [idlest] = idle();
+      if (idlest !== undefined) end(idlest.member, 'another session needed the room');
+      if (idlest !== undefined) return undefined;
       return full(503, 'there are too many sessions, all of them in use', () => true);
     },
     newId: () => randomBytes(24).toString('base64url'),
-    add: use,
+    add: (member) => void members.set(member.id, { member, used: Date.now() }),
     find(id, principal) {
-      const member = members.get(id)?.member;
-      if (member === undefined || member.principal !== principal) return undefined;
-      use(member);
-      return member;
+      const entry = members.get(id);
+      if (entry === undefined || entry.member.principal !== principal) return undefined;
+      entry.used = Date.now();
+      return entry.member;
     },
     end,
     expel(mayStay, reason) {

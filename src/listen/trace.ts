@@ -35,16 +35,7 @@ export interface TracerOptions {
 
 export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tracer {
   const run = randomBytes(4).toString('hex');
-  const counted = new WeakMap<Socket, { read: number; written: number }>();
   let last = 0;
-
-  /** Bytes since the last request on this connection; what belongs to none is counted with the next. */
-  const bytesOf = (socket: Socket) => {
-    const before = counted.get(socket) ?? { read: 0, written: 0 };
-    const now = { read: socket.bytesRead, written: socket.bytesWritten };
-    counted.set(socket, now);
-    return { received: now.read - before.read, sent: now.written - before.written };
-  };
 
   return {
     begin(request, response) {
@@ -60,14 +51,38 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
         const path = plainPath(url);
         // A client that left before it was answered.
         const status = response.headersSent ? response.statusCode : 499;
-        emit({ type: 'visit', visit: { ...trace, method, path, status, ms, from, ...bytesOf(socket) } });
+        const { route, principal } = trace;
+        const { received, sent } = bytesOf(socket);
+        emit({
+          type: 'visit',
+          visit: { request: id, route, principal, method, path, status, ms, from, received, sent },
+        });
         log.info(`${method} ${path} ${status}`, {
-          ...{ request: id, ms: Math.round(ms * 10) / 10, token: trace.principal, from },
+          request: id,
+          ms: Math.round(ms * 10) / 10,
+          token: principal,
+          from,
         });
       });
       return trace;
     },
   };
+}
+
+/** What was counted of a connection so far. */
+const COUNTED = Symbol('bytes counted');
+
+type Counted = Socket & { [COUNTED]?: { read: number; written: number } };
+
+/** Bytes since the last request on this connection; what belongs to none is counted with the next. */
+function bytesOf(socket: Counted): Pick<Visit, 'received' | 'sent'> {
+  socket[COUNTED] ??= { read: 0, written: 0 };
+  const counted = socket[COUNTED];
+  const { bytesRead, bytesWritten } = socket;
+  const bytes = { received: bytesRead - counted.read, sent: bytesWritten - counted.written };
+  counted.read = bytesRead;
+  counted.written = bytesWritten;
+  return bytes;
 }
 
 /** The id that the answer carries. */
@@ -77,6 +92,7 @@ export function requestIdOf(response: Traced): string | undefined {
 
 /** Without its query, which may hold anything, and without what could forge a line. */
 function plainPath(url: string): string {
-  const path = url.replace(/\?.*$/s, '').replace(/[^\x21-\x7e]/g, '?');
+  const mark = url.indexOf('?');
+  const path = (mark < 0 ? url : url.slice(0, mark)).replace(/[^\x21-\x7e]/g, '?');
   return path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
 }

@@ -5,7 +5,7 @@ import type { FrontKind } from '../config/config.ts';
 import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
 import type { Principal } from '../policy/auth.ts';
-import type { Budget, Rate } from '../policy/limits.ts';
+import { type Budget, NO_RATE, type Rate } from '../policy/limits.ts';
 import { MAX_CALLS } from '../router/batch.ts';
 import { type Id, INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
@@ -75,13 +75,18 @@ export async function receive(
   }
   const posted = readMessages(body);
   if (!('messages' in posted)) sendRpcError(response, 400, posted);
-  // The request itself was counted when it came; what else a batch holds counts as well.
-  else if (isTimely({ response, principal }, rate, posted.messages.filter(isRequest).length - 1)) {
-    const more = posted.messages.filter(isRequest).reduce((sum, message) => sum + moreCalls(message), 0);
-    if (more > 0) rate.charge(principal?.name ?? '', more);
-    return posted;
-  }
+  else if (isPaid(posted, { response, principal }, rate)) return posted;
   return undefined;
+}
+
+/** The request itself was counted when it came; what else a batch holds counts as well. */
+function isPaid({ messages }: Posted, who: Parameters<typeof isTimely>[0], rate: Rate): boolean {
+  if (rate === NO_RATE) return true;
+  const requests = messages.filter(isRequest);
+  if (!isTimely(who, rate, requests.length - 1)) return false;
+  const more = requests.reduce((sum, message) => sum + moreCalls(message), 0);
+  if (more > 0) rate.charge(who.principal?.name ?? '', more);
+  return true;
 }
 
 /** Bytes of a body that is not counted. */

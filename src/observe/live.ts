@@ -1,4 +1,5 @@
 /** The calls that are under way just now. */
+import { InFlight } from '../in-flight.ts';
 import type { Call, Happening } from './observer.ts';
 
 export interface LiveCalls {
@@ -8,12 +9,12 @@ export interface LiveCalls {
 }
 
 export function createLiveCalls(): LiveCalls {
-  const calls = new Map<string, Call>();
+  const calls = new InFlight<Call>();
   return {
     hear(happening) {
       if (happening.type === 'call_began') calls.set(happening.call.id, happening.call);
       else if (happening.type === 'call_ended') calls.delete(happening.call.id);
     },
-    list: () => [...calls.values()],
+    list: () => calls.values().sort((a, b) => Number(a.id) - Number(b.id)),
   };
 }

@@ -25,14 +25,19 @@ const RANK = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 } as const satisf
 export function createLog(options: LogOptions = {}): Log {
   const rank = RANK[options.level ?? 'info'];
   const format = options.format === 'json' ? jsonLine : textLine;
-  const write = options.write ?? ((line: string) => process.stderr.write(line));
+  const out = options.write ?? ((lines: string) => process.stderr.write(lines));
   const file = options.file ?? undefined;
+  const write = (lines: string) => {
+    out(lines);
+    if (file !== undefined) appendTo(file, lines);
+  };
+  const lines = gathered(write);
 
   const emit = (level: keyof Log) => (message: string, fields?: LogFields) => {
     if (RANK[level] > rank) return;
-    const line = format(level, message, fields);
-    write(line);
-    if (file !== undefined) appendTo(file, line);
+    lines.add(format(level, message, fields));
+    // What went wrong may be the last thing that is said.
+    if (RANK[level] < RANK.info) lines.flush();
   };
   return { error: emit('error'), warn: emit('warn'), info: emit('info'), debug: emit('debug') };
 }
@@ -40,11 +45,34 @@ export function createLog(options: LogOptions = {}): Log {
 /** For callers that have nobody to tell. */
 export const SILENT: Log = createLog({ level: 'silent' });
 
+/** Lines of one turn of the event loop in one write: a busy gateway has many. What is left is written at the end of the process. */
+function gathered(write: (lines: string) => void): { add(line: string): void; flush(): void } {
+  let waiting = '';
+  let scheduled = false;
+  const flush = () => {
+    scheduled = false;
+    if (waiting === '') return;
+    const lines = waiting;
+    waiting = '';
+    write(lines);
+    process.off('exit', flush);
+  };
+  return {
+    add(line) {
+      waiting += line;
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(flush);
+      process.on('exit', flush);
+    },
+    flush,
+  };
+}
+
 function textLine(level: string, message: string, fields: LogFields = {}): string {
-  const tail = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}=${plain(value)}`);
-  return `mcpx ${level}: ${message}${tail.join('')}\n`;
+  let tail = '';
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) tail += ` ${key}=${plain(value)}`;
+  return `mcpx ${level}: ${message}${tail}\n`;
 }
 
 function jsonLine(level: string, message: string, fields: LogFields = {}): string {

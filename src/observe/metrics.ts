@@ -65,9 +65,9 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
     observe(seconds, call.ms / 1000);
   };
   const visited = ({ method, route, status, ms, received, sent }: Visit) => {
-    const labels = { method: METHODS.has(method) ? method : OTHER, route, status: String(status) };
-    const key = Object.values(labels).join(' ');
-    const page = pages.get(key) ?? { labels, count: 0 };
+    const known = METHODS.has(method) ? method : OTHER;
+    const key = `${known} ${route} ${status}`;
+    const page = pages.get(key) ?? { labels: { method: known, route, status: String(status) }, count: 0 };
     page.count += 1;
     pages.set(key, page);
     const seconds = durations.get(route) ?? createHistogram(VISIT_BOUNDS);

@@ -275,7 +275,17 @@ function send(
   const { caller, signal } = way;
   const inputs = way.questions === 'pass' ? way.inputs : undefined;
   const { timeout } = connection.spec;
-  const options = { asked, heard, caller: caller.key, client: caller, transparent, inputs, repeatable, signal, timeout };
+  const options = {
+    asked,
+    heard,
+    caller: caller.key,
+    client: caller,
+    transparent,
+    inputs,
+    repeatable,
+    signal,
+    timeout,
+  };
   if (way.progress === undefined) return connection.request(method, params, options);
   const heartbeat = createHeartbeat(way.progress);
   return connection

@@ -144,9 +144,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         unwatch();
         const link = state.kind === 'ready' ? lifecycle.link : undefined;
         if (link) standing.renew(link.peer);
-        unwatch = link
-          ? watchLink(link, { ...options, lifecycle, standing, busy, used: () => used })
-          : noop;
+        unwatch = link ? watchLink(link, { ...options, lifecycle, standing, busy, used: () => used }) : noop;
         events?.state?.(state);
       },
     },

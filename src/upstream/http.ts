@@ -1,6 +1,7 @@
 /** An upstream over Streamable HTTP: one POST per message, answers as JSON or as event streams, a GET stream for the rest. */
 import type { IncomingMessage } from 'node:http';
 import { McpxError } from '../errors.ts';
+import { InFlight } from '../in-flight.ts';
 import { type Decoded, decode } from '../wire/framing.ts';
 import { type Id, isRecord, isRequest, isResponse, type Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
@@ -40,7 +41,8 @@ class HttpTransport implements Refusable {
   readonly #session: HttpSession;
   readonly #streams: Streams;
   readonly #modern: ModernHeaders;
-  readonly #flights = new Set<Flight>();
+  readonly #flights = new InFlight<Flight>();
+  #lastFlight = 0;
   /** Aborted when nothing more will be sent. */
   readonly #over = new AbortController();
   /** Aborted when the end has taken long enough. */
@@ -108,7 +110,7 @@ class HttpTransport implements Refusable {
 
   async #end(): Promise<void> {
     this.#over.abort();
-    for (const flight of this.#flights) abort(flight);
+    for (const flight of this.#flights.values()) abort(flight);
     if (this.#session.id !== undefined && !this.#lost) {
       const farewell = this.#client.start({ method: 'DELETE', headers: this.#session.headers({}), repeatable: true });
       this.#patience.signal.addEventListener('abort', farewell.abort, { once: true });
@@ -131,7 +133,8 @@ class HttpTransport implements Refusable {
     const method = 'method' in message ? message.method : 'answer';
     const id = isRequest(message) ? message.id : undefined;
     const flight: Flight = { id, method, message, answered: false, aborted: false, exchange: undefined };
-    this.#flights.add(flight);
+    const place = ++this.#lastFlight;
+    this.#flights.set(place, flight);
     if (this.#initialized) await this.#initialized;
     try {
       const response = await this.#exchange(flight, body);
@@ -140,7 +143,7 @@ class HttpTransport implements Refusable {
     } catch (error) {
       this.#failed(flight, networkError(this.#name, this.#client.address, error as Error));
     }
-    this.#flights.delete(flight);
+    this.#flights.delete(place);
     if (method === 'notifications/cancelled') this.#forget(message);
     this.#settle();
   }
@@ -224,17 +227,17 @@ class HttpTransport implements Refusable {
 
   /** A lost conversation is over when nothing is under way in it any more. */
   #settle(): void {
-    const waiting = [...this.#flights].some(({ method }) => method !== LISTEN);
-    if (!this.#lost || this.#closed || waiting) return;
+    if (!this.#lost || this.#closed) return;
+    if (this.#flights.values().some(({ method }) => method !== LISTEN)) return;
     this.#over.abort();
-    for (const flight of this.#flights) abort(flight);
+    for (const flight of this.#flights.values()) abort(flight);
     this.#receiver?.closed(new McpxError('unreachable', this.#lost.message));
   }
 
   /** In the modern era a request is cancelled by hanging up, and by nothing else. */
   #isHungUp(message: Message): boolean {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false;
-    const cancelled = [...this.#flights].find(({ id }) => id === message.params?.requestId);
+    const cancelled = this.#flights.values().find(({ id }) => id === message.params?.requestId);
     if (!cancelled || !isModern(cancelled.message)) return false;
     abort(cancelled);
     return true;
@@ -243,7 +246,7 @@ class HttpTransport implements Refusable {
   /** Nobody waits any more for the request that was cancelled. */
   #forget(cancelled: Message): void {
     if (!('params' in cancelled)) return;
-    for (const flight of this.#flights) if (flight.id === cancelled.params?.requestId) abort(flight);
+    for (const flight of this.#flights.values()) if (flight.id === cancelled.params?.requestId) abort(flight);
   }
 
   #odd(response: IncomingMessage, what: string): McpxError {

@@ -1,5 +1,6 @@
 /** A channel in either era: the fields that every modern request carries, and the subscription that brings changes of lists. */
 import { RpcError } from '../errors.ts';
+import { InFlight } from '../in-flight.ts';
 import { VERSION } from '../version.ts';
 import {
   type Id,
@@ -67,7 +68,7 @@ class TwoEras implements EraChannel {
   #envelope: Envelope | undefined;
   readonly #listening: Listening;
   /** Calls of tools without an answer. */
-  readonly #calls = new Map<Id, RpcRequest>();
+  readonly #calls = new InFlight<RpcRequest>();
   /** By the id of the list that is asked for on their behalf. */
   readonly #held = new Map<Id, Held>();
   #lists = 0;

@@ -1,6 +1,7 @@
 /** Our own requests in one conversation: ids, timeouts, cancellation, progress, answers. */
 import { McpxError, RpcError } from '../errors.ts';
-import { type Id, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
+import { InFlight } from '../in-flight.ts';
+import { type Id, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
 import type { About, RequestOptions } from './peer.ts';
 
 export interface Calls {
@@ -16,7 +17,9 @@ export interface Calls {
   failAll(error: Error): void;
 }
 
+/** One request of ours without an answer; listens to its own signal. */
 interface Call {
+  handleEvent(event: Event): void;
   id: number;
   method: string;
   options: RequestOptions;
@@ -25,7 +28,6 @@ interface Call {
   deadline: number;
   /** Monotonic ms at which it has waited too long, unless there is progress. */
   due: number;
-  onAbort: (() => void) | undefined;
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
 }
@@ -38,7 +40,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 const NOT_CANCELLABLE = 'initialize';
 
 export function createCalls(send: (message: Message) => void, subject: string): Calls {
-  const calls = new Map<number, Call>();
+  const calls = new InFlight<Call>();
   // Some peers take 0 for none, and broken ones send answers and progress for small ids that nobody asked for.
   let lastId = 1000;
   // One timer for all calls, for the first that is due: most are answered long before, and a timer of its own would cost each call more than its look-up.
@@ -48,7 +50,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
   /** Forgets a call; whatever still comes for it is late. */
   const settle = (call: Call) => {
     calls.delete(call.id);
-    if (call.onAbort) call.options.signal?.removeEventListener('abort', call.onAbort);
+    call.options.signal?.removeEventListener('abort', call);
   };
 
   const giveUp = (call: Call, error: McpxError, reason: string) => {
@@ -81,7 +83,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     wakeAt = Number.POSITIVE_INFINITY;
     const now = performance.now();
     let next = wakeAt;
-    for (const call of [...calls.values()]) {
+    for (const call of calls.values()) {
       if (call.due <= now) expire(call);
       else next = Math.min(next, call.due);
     }
@@ -93,15 +95,15 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     if (call.due < wakeAt) wake(call.due, now);
   };
 
-  const watch = (call: Call, signal: AbortSignal) => {
-    call.onAbort = () => giveUp(call, cancelled(call.method), abortReason(signal));
-    signal.addEventListener('abort', call.onAbort, { once: true });
-  };
+  /** The `handleEvent` of every call. */
+  function onAbort(this: Call): void {
+    giveUp(this, cancelled(this.method), abortReason(this.options.signal));
+  }
 
   const launch = (call: Call, params: Params | undefined) => {
     const { id, method, options } = call;
     calls.set(id, call);
-    if (options.signal) watch(call, options.signal);
+    options.signal?.addEventListener('abort', call, { once: true });
     const own = withToken(params, options.progress ? id : undefined);
     try {
       send(own === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params: own });
@@ -111,7 +113,8 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     }
   };
 
-  const find = (id: unknown) => calls.get(typeof id === 'string' ? Number(id) : (id as number));
+  /** Our ids are numbers; some peers send them back as text. */
+  const find = (id: unknown) => (isId(id) ? calls.get(Number(id)) : undefined);
 
   return {
     get size() {
@@ -125,7 +128,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
         const now = performance.now();
         const id = ++lastId;
         const deadline = now + total;
-        const call: Call = { id, method, options, timeout, deadline, due: 0, onAbort: undefined, resolve, reject };
+        const call: Call = { id, method, options, timeout, deadline, due: 0, resolve, reject, handleEvent: onAbort };
         arm(call, now);
         launch(call, params);
       });
@@ -163,7 +166,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     },
     failAll(error) {
       clearTimeout(timer);
-      for (const call of [...calls.values()]) {
+      for (const call of calls.values()) {
         settle(call);
         call.reject(error);
       }
@@ -189,8 +192,8 @@ function cancelled(method: string): McpxError {
   return new McpxError('cancelled', `"${method}" was cancelled`);
 }
 
-function abortReason(signal: AbortSignal): string {
-  return typeof signal.reason === 'string' ? signal.reason : 'cancelled by the caller';
+function abortReason(signal: AbortSignal | undefined): string {
+  return typeof signal?.reason === 'string' ? signal.reason : 'cancelled by the caller';
 }
 
 function duration(ms: number): string {

@@ -46,16 +46,15 @@ export class IncomingCall implements Incoming {
 class CallSignal implements Pick<AbortSignal, 'aborted' | 'reason' | 'throwIfAborted'> {
   aborted = false;
   reason: unknown;
-  /** A batch of calls may listen to it, each with its own listener. */
-  #listeners: Set<Listener> | undefined;
+  /** One as a rule; a batch of calls may listen to it, each with its own listener. */
+  #listeners: Listener[] = NO_LISTENERS;
 
   addEventListener(_type: 'abort', listener: Listener): void {
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
+    if (!this.#listeners.includes(listener)) this.#listeners = [...this.#listeners, listener];
   }
 
   removeEventListener(_type: 'abort', listener: Listener): void {
-    this.#listeners?.delete(listener);
+    this.#listeners = this.#listeners.filter((one) => one !== listener);
   }
 
   throwIfAborted(): void {
@@ -67,10 +66,12 @@ class CallSignal implements Pick<AbortSignal, 'aborted' | 'reason' | 'throwIfAbo
     this.aborted = true;
     this.reason = reason;
     const listeners = this.#listeners;
-    this.#listeners = undefined;
-    for (const listener of listeners ?? []) {
+    this.#listeners = NO_LISTENERS;
+    for (const listener of listeners) {
       try {
-        listener(new Event('abort'));
+        const event = new Event('abort');
+        if (typeof listener === 'function') listener(event);
+        else listener.handleEvent(event);
       } catch (error) {
         // One that fails must not keep the others from hearing, nor be forgotten.
         queueMicrotask(() => {
@@ -81,7 +82,9 @@ class CallSignal implements Pick<AbortSignal, 'aborted' | 'reason' | 'throwIfAbo
   }
 }
 
-type Listener = (event: Event) => void;
+type Listener = ((event: Event) => void) | { handleEvent(event: Event): void };
+
+const NO_LISTENERS: Listener[] = [];
 
 function tokenOf(params: Params | undefined): Id | undefined {
   const meta = params?._meta;

@@ -1,5 +1,6 @@
 /** One JSON-RPC conversation over a channel: ids, timeouts, cancellation, progress; errors are relayed verbatim. */
 import { McpxError, messageOf, RpcError, toRpcError } from '../errors.ts';
+import { InFlight } from '../in-flight.ts';
 import { createCalls } from './calls.ts';
 import { IncomingCall } from './incoming.ts';
 import {
@@ -91,7 +92,7 @@ export interface Peer {
 export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer {
   const subject = handlers.subject ?? 'the peer';
   const calls = createCalls((message) => channel.send(message), subject);
-  const theirs = new Map<Id, IncomingCall>();
+  const theirs = new InFlight<IncomingCall>();
   let ended: Error | undefined;
 
   const invalid = (reason: string) => guarded(() => handlers.invalid?.(reason));
@@ -184,7 +185,7 @@ function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: Incomin
 }
 
 /** Aborts exactly the request that is named; one that is unknown, or answered already, is ignored. */
-function cancel(theirs: Map<Id, IncomingCall>, params: Params): void {
+function cancel(theirs: InFlight<IncomingCall>, params: Params): void {
   if (!isId(params.requestId)) return;
   const incoming = theirs.get(params.requestId);
   if (!incoming) return;

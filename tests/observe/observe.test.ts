@@ -6,40 +6,62 @@ import { expect, test } from 'vitest';
 import { createLog, type LogOptions } from '../../src/observe/log.ts';
 import { createStats } from '../../src/observe/stats.ts';
 
-function lines(options: LogOptions, act: (log: ReturnType<typeof createLog>) => void): string[] {
+/** The writes of a log, once the lines of this turn are written. */
+async function writes(options: LogOptions, act: (log: ReturnType<typeof createLog>) => void): Promise<string[]> {
   const written: string[] = [];
   act(createLog({ ...options, write: (line) => written.push(line) }));
+  await new Promise(setImmediate);
   return written;
 }
 
-test('a text line has the level, the message and the fields', () => {
-  expect(lines({}, (log) => log.info('ready', { server: 'a b', tools: 3, none: undefined }))).toEqual([
+async function lines(...log: Parameters<typeof writes>): Promise<string[]> {
+  return (await writes(...log)).flatMap((text) => text.split(/(?<=\n)/));
+}
+
+test('a text line has the level, the message and the fields', async () => {
+  expect(await lines({}, (log) => log.info('ready', { server: 'a b', tools: 3, none: undefined }))).toEqual([
     'mcpx info: ready server="a b" tools=3\n',
   ]);
 });
 
-test('a JSON line is one JSON object', () => {
-  const [line = ''] = lines({ format: 'json' }, (log) => log.warn('slow', { ms: 5 }));
+test('a JSON line is one JSON object', async () => {
+  const [line = ''] = await lines({ format: 'json' }, (log) => log.warn('slow', { ms: 5 }));
   expect(JSON.parse(line)).toMatchObject({ level: 'warn', message: 'slow', ms: 5, time: expect.any(String) });
 });
 
-test('lower levels are left out', () => {
+test('lines of one turn are one write, and a failure is written at once with what came before', async () => {
+  const seen: number[] = [];
+  const written: string[] = [];
+  const log = createLog({ write: (text) => written.push(text) });
+  log.info('one');
+  log.info('two');
+  seen.push(written.length);
+  log.error('three');
+  seen.push(written.length);
+  log.info('four');
+  await new Promise(setImmediate);
+  expect(seen).toEqual([0, 1]);
+  expect(written).toEqual(['mcpx info: one\nmcpx info: two\nmcpx error: three\n', 'mcpx info: four\n']);
+  expect(process.listeners('exit').filter(({ name }) => name === 'flush')).toEqual([]);
+});
+
+test('lower levels are left out', async () => {
   const all = (log: ReturnType<typeof createLog>) => {
     log.error('e');
     log.warn('w');
     log.info('i');
     log.debug('d');
   };
-  expect(lines({ level: 'warn' }, all)).toHaveLength(2);
-  expect(lines({ level: 'silent' }, all)).toEqual([]);
-  expect(lines({ level: 'debug' }, all)).toHaveLength(4);
+  expect(await lines({ level: 'warn' }, all)).toHaveLength(2);
+  expect(await lines({ level: 'silent' }, all)).toEqual([]);
+  expect(await lines({ level: 'debug' }, all)).toHaveLength(4);
 });
 
-test('lines also go to the file, and a file that cannot be written is no failure', () => {
+test('lines also go to the file, and a file that cannot be written is no failure', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'mcpx-log-')), 'mcpx.log');
-  lines({ file }, (log) => log.info('kept'));
+  await lines({ file }, (log) => log.info('kept'));
   expect(readFileSync(file, 'utf8')).toBe('mcpx info: kept\n');
-  expect(lines({ file: join(file, 'not-a-folder') }, (log) => log.info('still'))).toHaveLength(1);
+  expect(await lines({ file: join(file, 'not-a-folder') }, (log) => log.info('still'))).toHaveLength(1);
 });
 
 test('calls are counted per server, failures too', () => {
