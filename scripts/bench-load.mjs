@@ -86,8 +86,8 @@ export function missed({ ways, large }, bars = BARS) {
     }
   }
   for (const { way, target, growth } of large) {
-    // The floor is there to compare with.
-    if (target !== 'floor' && growth > bars.growth)
+    // The floor is there to compare with; the compact front does not pass a large result on but keeps it, see `limits.resultStore`.
+    if (target === 'aggregate' && !(growth <= bars.growth))
       words.push(`${way}, ${target}: grows by ${growth.toFixed(1)} times a large result, more than ${bars.growth}`);
   }
   return words;

@@ -56,6 +56,8 @@ export interface Exchange {
   inputs?: Inputs;
   /** The id of the HTTP request that brought it. */
   requestId?: string | undefined;
+  /** Whether the listener can write a result that is still in bytes, see `Verbatim`. */
+  verbatim?: boolean;
 }
 
 /** Everything a front needs of a profile. */
@@ -148,14 +150,14 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 
   return {
     key: downstream.key,
-    request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId }) {
+    request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId, verbatim }) {
       // Some clients never say so, and go ahead.
       if (method !== 'initialize') ready.open();
       const answer = methods.get(method);
       if (answer === undefined) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`));
       const meta = passableMeta(params);
       const told = notify && ((method: string, said?: Params) => isWanted(method, said) && notify(method, said));
-      const way: Way = { caller, signal, progress, notify: told, ask, inputs, meta: meta.meta, requestId };
+      const way: Way = { caller, signal, progress, notify: told, ask, inputs, meta: meta.meta, requestId, verbatim };
       return begun(answer, meta.params, way).then(
         (result) => {
           changes.answered(method);

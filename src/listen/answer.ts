@@ -1,8 +1,9 @@
 /** The answer to one POST: plain JSON where nothing comes before it, an event stream otherwise. */
 import type { ServerResponse } from 'node:http';
 import type { RpcResponse } from '../wire/message.ts';
+import { Verbatim } from '../wire/verbatim.ts';
 import type { EventStream } from './events.ts';
-import { sendEmpty, sendText } from './reply.ts';
+import { sendEmpty, sendPieces, sendText } from './reply.ts';
 import { requestIdOf } from './trace.ts';
 
 /** What a client takes. */
@@ -31,6 +32,8 @@ const PATIENCE = 500;
 export class Answer {
   readonly #options: AnswerOptions;
   readonly #texts: string[] = [];
+  /** The one answer that is owed, where it is large and still in bytes. */
+  #bytes: Buffer[] | undefined;
   #owed: number;
   #given = 0;
   #status = 200;
@@ -64,12 +67,18 @@ export class Answer {
 
   /** One of the answers that are owed; the status is of use where it is the only one and JSON. Throws, and owes it still, where it cannot be written as JSON. */
   give(answer: RpcResponse, status = 200): void {
-    const text = JSON.stringify(answer);
-    if (this.#stream !== undefined) this.#stream.push(text, { kept: true });
-    else this.#texts.push(text);
+    const { result, id } = answer;
+    const alone = this.#stream === undefined && !this.#options.batch;
+    if (alone && result instanceof Verbatim) this.#bytes = result.answer(id);
+    else this.#write(result instanceof Verbatim ? Buffer.concat(result.answer(id)).toString() : JSON.stringify(answer));
     this.#given += 1;
     this.#status = status;
     this.skip();
+  }
+
+  #write(text: string): void {
+    if (this.#stream !== undefined) this.#stream.push(text, { kept: true });
+    else this.#texts.push(text);
   }
 
   /** A request that was cancelled gets no answer. */
@@ -85,7 +94,8 @@ export class Answer {
   #sendJson(): void {
     const { response, batch, headers } = this.#options;
     const [first] = this.#texts;
-    if (first === undefined) sendEmpty(response, 202, headers);
+    if (this.#bytes !== undefined) sendPieces(response, this.#status, this.#bytes, headers);
+    else if (first === undefined) sendEmpty(response, 202, headers);
     else sendText(response, this.#status, batch ? `[${this.#texts.join(',')}]` : first, headers);
   }
 

@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type ErrorCode, HTTP_CODES, McpxError, RpcError, toMcpxError } from '../errors.ts';
 import { type Id, INVALID_PARAMS, isRecord } from '../wire/message.ts';
+import { release } from '../wire/verbatim.ts';
 import { requestIdOf } from './trace.ts';
 
 /** Nothing here is a page, to be kept, framed, or drawn into one. */
@@ -43,6 +44,24 @@ export function sendText(
   response.writeHead(status, headersOf(response, own));
   response.end(text);
   if (response.writableLength > 0) response.setTimeout(STALLED, () => response.destroy());
+}
+
+/** JSON in bytes, which are not joined, and of no use to anybody afterwards. */
+export function sendPieces(
+  response: ServerResponse,
+  status: number,
+  pieces: Buffer[],
+  headers: Record<string, string> = {},
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  response.writeHead(
+    status,
+    headersOf(response, { 'Content-Type': 'application/json', 'Content-Length': size, ...headers }),
+  );
+  for (const piece of pieces) response.write(piece);
+  response.end(() => release(pieces));
+  response.setTimeout(STALLED, () => response.destroy());
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {

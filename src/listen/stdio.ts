@@ -48,6 +48,7 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
       ...(options.front && { front: options.front }),
       downstream: { key: randomUUID(), ...downstream },
     });
+  const verbatim = true;
   const notify: Downstream['notify'] = (method, params) => peer.notify(method, params);
   const ask: NonNullable<Downstream['ask']> = (method, params, asked) => peer.request(method, params, asked);
   const heard: Downstream['notify'] = (method, params) => {
@@ -66,7 +67,13 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
     request: (request, incoming) =>
       isModern(request)
         ? serveModern(request, incoming)
-        : session.front.request(request, { signal: incoming.signal, progress: incoming.progress, notify, ask }),
+        : session.front.request(request, {
+            signal: incoming.signal,
+            progress: incoming.progress,
+            notify,
+            ask,
+            verbatim,
+          }),
     notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
     closed: () => over(),

@@ -24,6 +24,8 @@ export interface Way extends WayBack {
   inputs?: Inputs | undefined;
   /** The id of the HTTP request that brought it. */
   requestId?: string | undefined;
+  /** Whether the downstream takes a large result as the bytes in which its server wrote it; only where nothing is made of results. */
+  verbatim?: boolean | undefined;
   /** Asks the person at the terminal instead of the client. */
   confirm?: Confirm;
 }

@@ -68,16 +68,7 @@ export function createRouter(deps: RouterDeps): Router {
   const { catalog, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
   const { pins = NO_PINS.session('', offered), pinned = () => 0 } = deps;
   const tasks = deps.tasks ?? createTasks().of({ holder: '', known: 'by session' });
-  const views = createViews({ catalog, access, offered, pins });
-
-  /** Asked at every call, and nearly always the same: compared by its parts, and written only when one is another. */
-  let seen = { catalog: -1, pinned: -1, offered: '', text: '' };
-  const revision = () => {
-    const now = { catalog: catalog.revision, pinned: pinned(), offered: offered() ?? '' };
-    const same = seen.catalog === now.catalog && seen.pinned === now.pinned && seen.offered === now.offered;
-    if (!same) seen = { ...now, text: `${now.catalog} ${now.pinned} ${now.offered}` };
-    return seen.text;
-  };
+  const views = createViews({ catalog, access, offered, pins, pinned });
 
   const servers = (): ServerView[] => views.entries().map(views.of);
   const experience = createExperience();
@@ -229,7 +220,7 @@ export function createRouter(deps: RouterDeps): Router {
   return {
     servers,
     sees: access.allowsServer,
-    revision,
+    revision: views.revision,
     server: async (name) => views.of(await known(name)),
     async tool(server, tool) {
       const listed = await find(server, tool);
@@ -285,6 +276,8 @@ function send(
     repeatable,
     signal,
     timeout,
+    // Only who changes nothing can do without knowing what is in it.
+    verbatim: transparent && way.verbatim,
   };
   if (way.progress === undefined) return connection.request(method, params, options);
   const heartbeat = createHeartbeat(way.progress);

@@ -19,6 +19,8 @@ export interface Views {
   /** Servers of which anything may be used, in the order of look-up. */
   entries(): ServerEntry[];
   entry(name: string): ServerEntry | undefined;
+  /** Another one whenever what is seen may have changed. */
+  revision(): string;
   tool(server: string, name: string): ListedTool | undefined;
   /** A tool as this client is to see it; undefined where it is held back. */
   shown(server: string, listed: ListedTool): Tool | undefined;
@@ -37,9 +39,11 @@ export interface ViewsDeps {
   /** The set of capabilities that the client offers. */
   offered: () => string | undefined;
   pins: SessionPins;
+  /** Another number whenever what `pins` shows changed by itself. */
+  pinned: () => number;
 }
 
-export function createViews({ catalog, access, offered, pins }: ViewsDeps): Views {
+export function createViews({ catalog, access, offered, pins, pinned }: ViewsDeps): Views {
   let hidden: { revision: number; tool: Named[]; prompt: Named[] } | undefined;
   const isDenied = (server: string, kind: Kind, name: string) => !access.allows({ server, kind, name });
 
@@ -50,7 +54,17 @@ export function createViews({ catalog, access, offered, pins }: ViewsDeps): View
         .map((name) => ({ server: entry.name, name })),
     );
 
+  // Asked at every call, and nearly always the same: written only when a part of it is another.
+  let seen = { catalog: -1, pinned: -1, offered: '', text: '' };
+  const revision = () => {
+    const now = { catalog: catalog.revision, pinned: pinned(), offered: offered() ?? '' };
+    const same = seen.catalog === now.catalog && seen.pinned === now.pinned && seen.offered === now.offered;
+    if (!same) seen = { ...now, text: `${now.catalog} ${now.pinned} ${now.offered}` };
+    return seen.text;
+  };
+
   return {
+    revision,
     entries: () => catalog.servers(offered()).filter(({ name }) => access.allowsServer(name)),
     entry: (name) => (access.allowsServer(name) ? catalog.server(name, offered()) : undefined),
     tool: (server, name) => (isDenied(server, 'tool', name) ? undefined : catalog.find(server, name, offered())),

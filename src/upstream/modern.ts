@@ -87,6 +87,8 @@ class TwoEras implements EraChannel {
     this.#receiver = receiver;
     this.#inner.start({
       message: (message, origin) => this.#message(message, origin),
+      // Whatever is said in the modern era is looked at.
+      large: (pieces) => !this.#envelope && (receiver.large?.(pieces) ?? false),
       invalid: (reason) => receiver.invalid(reason),
       failed: (id, error) => this.#failed(id, error),
       closed: (error) => {

@@ -3,7 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import spawn from 'cross-spawn';
 import type { McpxError } from '../errors.ts';
-import { isRequest } from '../wire/message.ts';
+import { isRequest, type RpcResponse } from '../wire/message.ts';
 import { createStreamChannel } from '../wire/stream.ts';
 import { exitFailure, startFailure, torrentFailure } from './failure.ts';
 import { type ProcessGroup, processGroup } from './group.ts';
@@ -29,6 +29,9 @@ const POLL = 20;
 const MAX_SILENCE = 16;
 /** How long a stop waits for killed processes to vanish, in ms: one that hangs in the kernel must not hold us. */
 const KILL_WAIT = 500;
+
+/** What a large answer is to whoever counts messages. */
+const ANSWER: RpcResponse = { jsonrpc: '2.0', id: null, result: {} };
 
 /** Starts the process. Throws when that fails at once; a failure that shows later is told through `closed`. */
 export function openProcess(launch: StdioLaunch, options: TransportOptions): Transport {
@@ -65,6 +68,11 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
         message(message) {
           torrent?.message(message);
           receiver.message(message);
+        },
+        large(pieces) {
+          const answered = receiver.large?.(pieces) ?? false;
+          if (answered) torrent?.message(ANSWER);
+          return answered;
         },
         invalid(reason) {
           torrent?.noise();

@@ -1,10 +1,13 @@
 /** A buffer for something that comes in pieces: large pieces are kept as they are, small ones are gathered, and all are joined once. */
+import { release } from './verbatim.ts';
 
 export interface ByteBuffer {
   readonly length: number;
   append(chunk: Buffer, from: number, to: number): void;
   /** The bytes as UTF-8 text; the buffer is empty afterwards. */
   take(): string;
+  /** The bytes as they came, which stay as they are; nothing is joined. */
+  pieces(): Buffer[];
   /** A copy of the bytes from one place to another. */
   slice(from: number, to: number): Buffer;
   clear(): void;
@@ -41,7 +44,6 @@ export function createByteBuffer(): ByteBuffer {
     joined = 0;
     filled = 0;
   };
-  const whole = () => (pieces.length === 0 ? store.subarray(0, filled) : Buffer.concat([...pieces, gathered()]));
   const gathered = () => store.subarray(0, filled);
   return {
     get length() {
@@ -63,9 +65,15 @@ export function createByteBuffer(): ByteBuffer {
       filled += size;
     },
     take() {
-      const text = whole().toString('utf8');
+      const joined = pieces.length === 0 ? undefined : Buffer.concat([...pieces, gathered()]);
+      const text = (joined ?? gathered()).toString('utf8');
+      if (joined) release([joined]);
       clear();
       return text;
+    },
+    pieces() {
+      seal();
+      return [...pieces];
     },
     slice(from, to) {
       let at = 0;

@@ -3,12 +3,15 @@ import { McpxError, RpcError } from '../errors.ts';
 import { InFlight } from '../in-flight.ts';
 import { type Id, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
 import type { About, RequestOptions } from './peer.ts';
+import { readVerbatim } from './verbatim.ts';
 
 export interface Calls {
   readonly size: number;
   begin(method: string, params: Params | undefined, options: RequestOptions): Promise<unknown>;
   /** Settles the request that this answers; returns what is wrong with the answer when it belongs to none. */
   answer(response: RpcResponse): string | undefined;
+  /** The same for one in pieces; false where it is to be read in full. */
+  large(pieces: Buffer[]): boolean;
   /** Progress of one of our requests; of any other it is ignored. */
   progress(params: Params): void;
   /** Whose behalf something from the far side is on. */
@@ -140,6 +143,15 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       if (response.error === undefined || response.error === null) call.resolve(response.result);
       else call.reject(rpcError(response.error));
       return undefined;
+    },
+    large(pieces) {
+      if (!calls.values().some(({ options }) => options.verbatim)) return false;
+      const read = readVerbatim(pieces);
+      const call = read && find(read.id);
+      if (!call?.options.verbatim) return false;
+      settle(call);
+      call.resolve(read?.result);
+      return true;
     },
     progress(params) {
       const call = find(params.progressToken);

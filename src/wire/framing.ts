@@ -2,6 +2,7 @@
 import { createByteBuffer } from './bytes.ts';
 import { type Id, INVALID_REQUEST, invalidReason, isId, isRecord, type Message, PARSE_ERROR } from './message.ts';
 import { createOversized } from './oversized.ts';
+import { LARGE } from './verbatim.ts';
 
 export type Framing = 'newline' | 'content-length';
 
@@ -24,6 +25,13 @@ export interface Decoder {
   end(): Decoded[];
   /** Undefined until the first message. */
   readonly framing: Framing | undefined;
+}
+
+export interface DecoderOptions {
+  /** Bytes of one message. */
+  maxBytes?: number;
+  /** Offered every large line in the pieces it came in, before anything is made of it; true where it was taken. */
+  large?: (pieces: Buffer[]) => boolean;
 }
 
 /** Default bound of one message, in bytes. */
@@ -95,8 +103,8 @@ function excerpt(text: string): string {
 }
 
 /** Linear in the bytes it is given, and never holds more than `maxBytes` of them (twice that while it grows). */
-export function createDecoder(options: { maxBytes?: number } = {}): Decoder {
-  const maxBytes = options.maxBytes ?? MAX_MESSAGE_BYTES;
+export function createDecoder(options: DecoderOptions = {}): Decoder {
+  const { maxBytes = MAX_MESSAGE_BYTES, large = () => false } = options;
   const held = createByteBuffer();
   const oversized = createOversized(maxBytes);
   let framing: Framing | undefined;
@@ -149,9 +157,17 @@ export function createDecoder(options: { maxBytes?: number } = {}): Decoder {
     if (oversized.active) {
       oversized.skip(chunk, from, to);
       if (newline >= 0) out.push(oversized.finish());
-    } else if (newline >= 0) takeLine(text(chunk, from, to));
-    else held.append(chunk, from, to);
+    } else {
+      if (newline < 0 || held.length > 0) held.append(chunk, from, to);
+      if (newline >= 0) endLine(chunk, from, to);
+    }
     return to + 1;
+  };
+
+  const endLine = (chunk: Buffer, from: number, to: number) => {
+    if (held.length === 0) takeLine(chunk.toString('utf8', from, to));
+    else if (held.length >= LARGE && !inHeaders && large(held.pieces())) held.clear();
+    else takeLine(held.take());
   };
 
   const readBody = (chunk: Buffer, from: number): number => {

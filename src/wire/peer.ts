@@ -30,6 +30,8 @@ export interface Channel {
 export interface Receiver {
   /** `origin` is the id of our own request on whose answer stream this message came, where the transport can tell. */
   message(message: Message, origin?: Id): void;
+  /** A large message in the pieces it came in; false where it is to be read in full. */
+  large?(pieces: Buffer[]): boolean;
   /** Something arrived that is no JSON-RPC message; it is dropped. */
   invalid(reason: string): void;
   /** One of our requests will get no answer, while the conversation goes on: its own HTTP request failed, or its answer was unreadable. */
@@ -72,6 +74,8 @@ export interface RequestOptions {
   /** ms in all, however much progress flows (default: the larger of 10 min and `timeout`). */
   totalTimeout?: number;
   signal?: AbortSignal | undefined;
+  /** Whether a large result may come as the bytes in which it was written, see `Verbatim`. */
+  verbatim?: boolean | undefined;
   /** Asks for progress and receives the params of each notification, without the token. */
   progress?: (params: Params) => void;
   /** Answers what the far side asks while it works on this request. */
@@ -159,7 +163,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     else guarded(() => onNotification(message, origin), invalid);
   };
 
-  channel.start({ message: receive, invalid, failed: calls.fail, closed: finish });
+  channel.start({ message: receive, large: calls.large, invalid, failed: calls.fail, closed: finish });
 
   return {
     get pending() {

@@ -5,6 +5,7 @@ import { createDecoder, type Decoded, encode, type Framing, type Invalid, MAX_ME
 import { isRequest, isResponse, type Message } from './message.ts';
 import type { Channel, Receiver } from './peer.ts';
 import { undelivered } from './undelivered.ts';
+import { release, Verbatim } from './verbatim.ts';
 
 export interface StreamChannelOptions {
   input: Readable;
@@ -41,14 +42,19 @@ const MAX_QUEUED = 1024 * 1024;
  * loop costs a lone call a system call more. Beyond, it waits for the loop, in which many connections may have something to send.
  */
 const FEW = 8;
+/** Bytes by which a message may grow on its way: its id is another. */
+const SLACK = 64;
 /** How long `close` waits for a far side that does not read, in ms. */
 const FLUSH_WAIT = 1000;
 
 export function createStreamChannel(options: StreamChannelOptions): StreamChannel {
   const { input, output, maxBytes = MAX_MESSAGE_BYTES, maxQueued = MAX_QUEUED, overflow = 'refuse' } = options;
   const { subject = 'the far side' } = options;
-  const decoder = createDecoder({ maxBytes });
+  const decoder = createDecoder({ maxBytes, large: (pieces) => takeLarge(pieces) });
   let receiver: Receiver | undefined;
+  /** What was queued before `pending`, where it is more than text. */
+  let parts: (string | Buffer)[] = [];
+  let partsLength = 0;
   let pending = '';
   /** Length of the write that the far side has not taken yet; there is one at a time. */
   let writing = 0;
@@ -59,15 +65,35 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   let ended = false;
   let closed = false;
 
-  const queued = () => pending.length + writing;
+  const queued = () => partsLength + pending.length + writing;
+
+  /** Everything that is queued, which is not queued any more. */
+  const taken = (): (string | Buffer)[] => {
+    const all = partsLength === 0 ? [pending] : [...parts, pending];
+    parts = [];
+    partsLength = 0;
+    pending = '';
+    return all;
+  };
 
   const flush = () => {
     scheduled = false;
-    if (writing > 0 || pending === '' || output.destroyed) return;
-    const text = pending;
-    pending = '';
-    writing = text.length;
-    output.write(text, written);
+    if (writing > 0 || queued() === 0 || output.destroyed) return;
+    writing = queued();
+    const [first = '', ...more] = taken();
+    if (more.length === 0) output.write(first, written);
+    else writeAll([first, ...more]);
+  };
+
+  /** Large pieces are not joined: the system takes them one after the other. */
+  const writeAll = (all: (string | Buffer)[]) => {
+    output.cork();
+    for (const part of all) output.write(part);
+    output.write('', () => {
+      release(all);
+      written();
+    });
+    output.uncork();
   };
 
   const written = () => {
@@ -81,9 +107,10 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     if (queued() >= maxQueued && !(overflow === 'keep-answers' && isResponse(message))) {
       throw new McpxError('overloaded', `${subject} does not read: ${queued()} characters wait already`);
     }
-    const text = encode(message, options.framing ?? decoder.framing ?? 'newline');
-    if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes + 64) throw tooLarge(maxBytes);
-    pending += text;
+    const framing = options.framing ?? decoder.framing ?? 'newline';
+    if (isResponse(message) && message.result instanceof Verbatim)
+      queueLarge(message.result.answer(message.id), framing);
+    else queueText(encode(message, framing));
     if (isRequest(message)) underWay += 1;
     else if (underWay > 0 && isCancellation(message)) underWay -= 1;
     if (overflow === 'keep-answers' && queued() > maxBytes) input.pause();
@@ -93,10 +120,30 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     else process.nextTick(flush);
   };
 
+  const queueText = (text: string) => {
+    if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes + SLACK) throw tooLarge(maxBytes);
+    pending += text;
+  };
+
+  const queueLarge = (pieces: Buffer[], framing: Framing) => {
+    const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    if (size > maxBytes + SLACK) throw tooLarge(maxBytes);
+    const [head, tail] = framing === 'newline' ? ['', '\n'] : [`Content-Length: ${size}\r\n\r\n`, ''];
+    parts.push(pending + head, ...pieces, tail);
+    partsLength += pending.length + head.length + size + tail.length;
+    pending = '';
+  };
+
+  const takeLarge = (pieces: Buffer[]): boolean => {
+    const answered = receiver?.large?.(pieces) ?? false;
+    if (answered && underWay > 0) underWay -= 1;
+    return answered;
+  };
+
   const finish = (error?: Error) => {
     if (closed) return;
     closed = true;
-    pending = '';
+    taken();
     receiver?.closed(error);
   };
 
@@ -135,9 +182,8 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
       if (output.destroyed || output.writableFinished) return resolve();
       // 'close' covers an output that fails before it has finished.
       output.once('close', resolve);
-      const rest = pending;
-      pending = '';
-      output.end(rest, resolve);
+      for (const part of taken()) output.write(part);
+      output.end(resolve);
     });
 
   return {

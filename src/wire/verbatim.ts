@@ -1,0 +1,55 @@
+/** A result as the bytes in which its server wrote it, for a client that gets it as it is: large ones are never made into anything else. */
+import { type Range, scanAnswer } from './scan.ts';
+
+/** Bytes from which on an answer is worth it. */
+export const LARGE = 256 * 1024;
+
+/** Keys and kinds of content that somebody on the way has to know of: failures, tasks, questions, and what points to resources. */
+const TELLING: ReadonlySet<string> = new Set(['isError', 'resultType', 'task', '_meta', 'resource', 'resource_link']);
+
+export class Verbatim {
+  readonly #pieces: readonly Buffer[];
+  readonly size: number;
+
+  constructor(pieces: readonly Buffer[]) {
+    this.#pieces = pieces;
+    this.size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  }
+
+  /** A JSON-RPC answer with it as the result, in pieces. */
+  answer(id: string | number | null): Buffer[] {
+    return [Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`), ...this.#pieces, Buffer.from('}')];
+  }
+
+  /** For whoever writes it as JSON after all. */
+  toJSON(): unknown {
+    return JSON.parse(Buffer.concat(this.#pieces).toString('utf8'));
+  }
+}
+
+/**
+ * Gives the memory of pieces back that are written, and of nobody else's use: left to the collector, which looks at its own heap, five large
+ * results in a row would be held at once. A piece that is a part of something larger is left alone.
+ */
+export function release(pieces: Iterable<string | Buffer>): void {
+  for (const piece of pieces) {
+    if (typeof piece === 'string' || piece.length !== piece.buffer.byteLength) continue;
+    // Since Node 22.
+    (piece.buffer as { transfer?: (length: number) => unknown }).transfer?.(0);
+  }
+}
+
+/** A large answer: its id and its result; undefined where it has to be read in full. */
+export function readVerbatim(pieces: readonly Buffer[]): { id: string | number; result: Verbatim } | undefined {
+  const found = scanAnswer(pieces, TELLING);
+  return found && { id: found.id, result: new Verbatim(cut(pieces, found.result)) };
+}
+
+function cut(pieces: readonly Buffer[], { from, to }: Range): Buffer[] {
+  let at = 0;
+  return pieces.flatMap((piece) => {
+    const part = piece.subarray(Math.max(0, from - at), Math.max(0, to - at));
+    at += piece.length;
+    return part.length === 0 ? [] : [part];
+  });
+}
