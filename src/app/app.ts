@@ -6,8 +6,10 @@ import type { ToolSearch } from '../catalog/search.ts';
 import type { Config, Profile } from '../config/config.ts';
 import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
+import { compactTools } from '../front/compact.ts';
 import { createFront, type Downstream } from '../front/front.ts';
 import { createMeter } from '../front/meter.ts';
+import { instructionsOf } from '../front/tools.ts';
 import type { Entrance, Gateway } from '../listen/gateway.ts';
 import { createLedger } from '../observe/ledger.ts';
 import type { Access } from '../policy/access.ts';
@@ -118,13 +120,19 @@ export function createApp(initial: Config, options: AppOptions): App {
     const caller: Caller = { key, lasts, capabilities: {} };
     const offered = setOf(caller);
     const connectionTo = (server: string) => pool.get(server, caller);
+    const own = router(found, accessOf(found, principal), { principal, lasts, offered, key });
     return {
       caller,
       search: found.search,
-      router: router(found, accessOf(found, principal), { principal, lasts, offered, key }),
+      router: own,
       async listed() {
         await catalog.settle(listWait(), { offered: offered(), connectionTo });
         tellConflicts(found, config.settings.naming);
+      },
+      reading() {
+        const { settings } = config;
+        const tools = compactTools(own.servers(), settings);
+        return meter.reading(own.servers(), { tools, instructions: instructionsOf(settings.front) });
       },
       close() {
         pool.release(key);

@@ -13,11 +13,13 @@ export interface Stated {
   running: boolean;
   /** How many of its tools may be seen. */
   tools: number;
+  /** The command that tries it and shows what it says. */
+  check: string;
 }
 
-type Words = Pick<ServerStatus, 'sentence' | 'mend'>;
+type Words = Pick<ServerStatus, 'sentence' | 'mend' | 'check'>;
 
-export function sentenceOf({ spec, state, entry, running, tools }: Stated): Words {
+export function sentenceOf({ spec, state, entry, running, tools, check }: Stated): Words {
   if (spec.disabled)
     return { sentence: 'it is switched off in the config', mend: 'set "disabled" to false in its entry' };
   if (!running) return { sentence: 'its profile is disabled', mend: 'set "enabled" to true in the profile' };
@@ -27,9 +29,9 @@ export function sentenceOf({ spec, state, entry, running, tools }: Stated): Word
   const failure = entry?.listing.kind === 'failed' ? entry.listing.error : undefined;
   if (state.kind === 'backoff') {
     const next = state.resting ? 'the next call tries again' : 'it is tried again by itself';
-    return { sentence: `${firstLine(state.reason)}; ${next}`, mend: mendOf(spec, failure) };
+    return { sentence: `${firstLine(state.reason)}; ${next}`, mend: hintOf(failure) ?? check, check };
   }
-  if (failure !== undefined) return { sentence: firstLine(messageOf(failure)), mend: mendOf(spec, failure) };
+  if (failure !== undefined) return { sentence: firstLine(messageOf(failure)), mend: hintOf(failure) ?? check, check };
   if (state.kind === 'closed') return { sentence: 'it is stopped' };
   const known = entry?.listing.kind === 'listed';
   return {
@@ -37,9 +39,8 @@ export function sentenceOf({ spec, state, entry, running, tools }: Stated): Word
   };
 }
 
-/** The hint of the failure, else the command that tries it and shows what it says. */
-function mendOf({ name }: ServerSpec, failure: unknown): string {
-  return (failure instanceof McpxError ? failure.hint : undefined) ?? `mcpx tools ${name}`;
+function hintOf(failure: unknown): string | undefined {
+  return failure instanceof McpxError ? failure.hint : undefined;
 }
 
 function firstLine(text: string): string {

@@ -1,6 +1,7 @@
 /** What `GET /api/status` and `mcpx status` show; never a secret. */
 import type { ServerEntry } from '../catalog/catalog.ts';
-import type { Config, Profile, Settings } from '../config/config.ts';
+import { type Config, mainProfile, type Profile, type Settings } from '../config/config.ts';
+import { usualFile } from '../config/store.ts';
 import { messageOf } from '../errors.ts';
 import type { ServerStatus, Status } from '../listen/gateway.ts';
 import { describeSavings, type Ledger } from '../observe/ledger.ts';
@@ -35,7 +36,7 @@ export function describeStatus(
         name: profile.name,
         enabled: profile.enabled,
         servers: visibleServers(profile, running.get(profile.name), principal).map((spec) =>
-          serverStatus(spec, running.get(profile.name), principal),
+          serverStatus(spec, running.get(profile.name), { principal, check: checkOf(config, profile, principal) }),
         ),
         ...conflictsIn(running.get(profile.name), config.settings, principal),
       })),
@@ -62,10 +63,26 @@ function visibleServers(
   return profile.servers.filter(({ name }) => own.allowsServer(name));
 }
 
+/** The command that tries a server, with the options that find it; where files are is told to those alone who may change them. */
+function checkOf(config: Config, { name }: Profile, principal: Principal | undefined): string {
+  const isUsual = config.files.length === 1 && config.files[0] === usualFile();
+  const files = isUsual || principal?.admin === false ? [] : config.files;
+  const options = [...files.map((file) => `--config ${shellWord(file)}`), ...profileOption(config, name)];
+  return ['mcpx tools', ...options].join(' ');
+}
+
+function profileOption(config: Config, name: string): string[] {
+  return mainProfile({ profiles: config.profiles })?.name === name ? [] : [`--profile ${name}`];
+}
+
+function shellWord(text: string): string {
+  return /^[\w./\\:@~+-]+$/.test(text) ? text : `"${text}"`;
+}
+
 function serverStatus(
   spec: Profile['servers'][number],
   running: Running | undefined,
-  principal: Principal | undefined,
+  { principal, check }: { principal: Principal | undefined; check: string },
 ): ServerStatus {
   const entry = running?.catalog.server(spec.name);
   const state = running?.pool.get(spec.name)?.state ?? { kind: 'idle' };
@@ -75,7 +92,7 @@ function serverStatus(
     ...(spec.title && { title: spec.title }),
     type: spec.type,
     ...(spec.disabled ? { state: 'disabled' } : describeState(state, entry)),
-    ...sentenceOf({ spec, state, entry, running: running !== undefined, tools }),
+    ...sentenceOf({ spec, state, entry, running: running !== undefined, tools, check: `${check} ${spec.name}` }),
     tools,
   };
 }

@@ -1,10 +1,7 @@
 /** `mcpx demo`: a gateway on the built-in servers, and a page of text that shows what it is good for. */
-import type { Tool } from '../catalog/list.ts';
 import { demoConfig } from '../config/load.ts';
+import type { Reading } from '../front/meter.ts';
 import { createLog } from '../observe/log.ts';
-import { toolTokens } from '../render/tokens.ts';
-import type { Router } from '../router/router.ts';
-import { isRecord } from '../wire/message.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
 import { aborted, openGateway } from './gateway.ts';
@@ -20,11 +17,12 @@ export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<nu
   bindToProcess(app, lifecycle);
   try {
     const { listener } = await openGateway(app, config, { log });
-    await app.listed();
-    const session = app.open({ profile: app.mainProfile ?? '', downstream: { key: 'demo', notify: () => undefined } });
-    const menu = await session.front.request({ method: 'tools/list' }, { signal: stop });
-    session.close();
-    await print(report({ url: listener.url, auth: config.settings.http.auth.tokens.length > 0 }, app.router(), menu));
+    const entrance = app.enter({ profile: app.mainProfile ?? '' });
+    await entrance.listed();
+    const servers = entrance.router.servers().length;
+    const place = { url: listener.url, auth: config.settings.http.auth.tokens.length > 0 };
+    await print(report(place, { ...entrance.reading(), servers }));
+    entrance.close();
     await aborted(stop);
     note('mcpx: stopping');
     await listener.close();
@@ -34,14 +32,14 @@ export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<nu
   }
 }
 
-function report({ url, auth }: Place, router: Router, menu: unknown): string {
+function report({ url, auth }: Place, offer: Offer): string {
   const bold = (text: string) => paintAnswer('bold', text);
   const inspect = { server_name: 'time', tool_name: 'convert' };
   const exec = { server_name: 'math', tool_name: 'calculate', arguments: { expression: '6 * 7' } };
   return [
     bold('mcpx demo: a gateway on built-in servers, nothing installed, nothing configured'),
     '',
-    savings(router, menu),
+    savings(offer),
     '',
     bold('Look a tool up, then run one'),
     `  ${selfTyped()} inspect --demo time.convert`,
@@ -55,8 +53,8 @@ function report({ url, auth }: Place, router: Router, menu: unknown): string {
     `  ${JSON.stringify({ mcpServers: { mcpx: { type: 'http', url: `${url}/mcp` } } })}`,
     `  ${JSON.stringify({ mcpServers: { mcpx: stdioSnippet() } })}`,
     '',
-    `MCP     ${url}/mcp`,
-    `status  ${url}/api/status`,
+    `status page  ${url}/`,
+    `MCP          ${url}/mcp`,
     '',
     'Running. Ctrl-C stops it.',
   ].join('\n');
@@ -68,17 +66,18 @@ interface Place {
   auth: boolean;
 }
 
+interface Offer extends Reading {
+  /** How many. */
+  servers: number;
+}
+
 /** What a client reads before the first question: every definition, or mcpx's two tools. */
-function savings(router: Router, menu: unknown): string {
-  const servers = router.servers();
-  const tools = servers.flatMap((server) => server.tools);
-  const before = toolTokens(tools);
-  const after = toolTokens(isRecord(menu) ? (menu.tools as Tool[]) : []);
-  const less = Math.round(100 * (1 - after / before));
+function savings({ servers, tools, without, with: after }: Offer): string {
+  const less = Math.round(100 * (1 - after / without));
   return [
     'What a client reads before the first question:',
     table([
-      ['  without mcpx', `≈ ${before} tokens`, `${tools.length} tools of ${servers.length} servers`],
+      ['  without mcpx', `≈ ${without} tokens`, `${tools} tools of ${servers} servers`],
       ['  with mcpx', `≈ ${after} tokens`, `inspect and exec, ${less} % less`],
     ]),
   ].join('\n');

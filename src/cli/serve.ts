@@ -54,6 +54,7 @@ async function serveHttp({ app, config, load, log }: Served, { stop, onHangup }:
     reloading.reload('SIGHUP').catch(() => undefined);
   });
   note(`mcpx: listening on ${gateway.listener.url}/mcp`);
+  if (config.settings.http.statusPage) note(`mcpx: status page at ${gateway.listener.url}/`);
   await aborted(stop);
   reloading.close();
   await gateway.listener.close();

@@ -94,7 +94,8 @@ function clientCost(client: ClientLimits, offered: Offered[], menu: Offered): Cl
 
 function costOf(offered: Offered[]): number {
   return offered.reduce(
-    (sum, { tools, instructions = '' }) => sum + toolTokens(tools) + estimateTokens(instructions),
+    (sum, { tools, instructions = '' }) =>
+      sum + tools.reduce((all, tool) => all + toolTokens(tool), 0) + estimateTokens(instructions),
     0,
   );
 }

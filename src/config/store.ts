@@ -1,5 +1,7 @@
 /** Where the config and its companions are kept, and what a first run writes there. */
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
 import { createFile, ensureFolder } from '../files.ts';
 import { schemaText } from './schema.ts';
@@ -10,6 +12,11 @@ import { absolutePath, lookup, pathsOf, type World } from './world.ts';
 export function homeFolder(world: World): string {
   const moved = lookup('MCPX_HOME', world);
   return moved ? absolutePath(moved, world.cwd, world) : pathsOf(world).join(world.home, '.mcpx');
+}
+
+/** The config that is found in any shell of this user, whatever the environment of this process says. */
+export function usualFile(): string {
+  return join(homedir(), '.mcpx', 'config.json');
 }
 
 /** Answers to `${input:id}`; 0600. */

@@ -1,5 +1,6 @@
 /** The compact front: every tool of the profile behind `inspect` and `exec`. */
 import type { Tool } from '../catalog/list.ts';
+import type { Settings } from '../config/config.ts';
 import { RpcError } from '../errors.ts';
 import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
@@ -13,13 +14,25 @@ import { renderMenu } from './menu.ts';
 import { createResources } from './resources.ts';
 import { hasResources, instructionsOf, lookText, toolsOf } from './tools.ts';
 
+/** What a client is shown of these servers; one that cuts descriptions gets them in time. */
+export function compactTools(
+  servers: ServerView[],
+  { front, compression }: Pick<Settings, 'front' | 'compression'>,
+  clientName?: string,
+): Tool[] {
+  const lookUp = lookText(front);
+  const most = Math.min(front.menuBudget, descriptionLimit(clientName));
+  const { maxInstructions } = compression;
+  const menu = renderMenu(servers, { budget: most - lookUp.length - 2, maxInstructions });
+  return toolsOf(front, servers, menu === '' ? lookUp : `${lookUp}\n\n${menu}`);
+}
+
 export function createCompact(deps: FrontDeps): Face {
   const { router, caller, settings, meter } = deps;
   let counted = false;
   /** Whether the client was last shown the tool for resources. */
   let listed: boolean | undefined;
   const dialect = dialectOf(settings.front);
-  const lookUp = lookText(settings.front);
   const instructions = instructionsOf(settings.front);
   const handlers = new Map<string, (args: Params, way: Way) => Promise<ToolResult>>([
     [dialect.inspect, createInspect(deps)],
@@ -28,16 +41,9 @@ export function createCompact(deps: FrontDeps): Face {
   ]);
   if (settings.front.execSplit) handlers.set(dialect.read, createExec(deps, { runs: 'read-only' }));
 
-  const describe = (servers: ServerView[]) => {
-    const most = Math.min(settings.front.menuBudget, descriptionLimit(caller.clientInfo?.name));
-    const { maxInstructions } = settings.compression;
-    const menu = renderMenu(servers, { budget: most - lookUp.length - 2, maxInstructions });
-    return menu === '' ? lookUp : `${lookUp}\n\n${menu}`;
-  };
-
   const listTools = (): Tool[] => {
     const servers = router.servers();
-    const tools = toolsOf(settings.front, servers, describe(servers));
+    const tools = compactTools(servers, settings, caller.clientInfo?.name);
     listed = hasResources(servers);
     // Once per client, however often it asks, and when it has its answer.
     if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }));

@@ -3,6 +3,7 @@ import type { ToolSearch } from '../catalog/search.ts';
 import type { FrontKind } from '../config/config.ts';
 import type { ServerEdit } from '../config/edit.ts';
 import type { Downstream, Front } from '../front/front.ts';
+import type { Reading } from '../front/meter.ts';
 import type { Family } from '../observe/exposition.ts';
 import type { Savings } from '../observe/ledger.ts';
 import type { Call, CallRecord, Happening } from '../observe/observer.ts';
@@ -32,6 +33,8 @@ export interface Entrance {
   search: ToolSearch;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
+  /** What a client reads before the first question, without the compact front and with it. */
+  reading(): Reading;
   close(): void;
 }
 
@@ -121,5 +124,7 @@ export interface ServerStatus {
   sentence: string;
   /** A command or a sentence that says how it is mended, where something is wrong. */
   mend?: string;
+  /** The command that tries it and shows what it says, where something is wrong. */
+  check?: string;
   tools: number;
 }

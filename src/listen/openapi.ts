@@ -58,6 +58,10 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
     },
     failures: INSIDE,
   },
+  'GET /api/{profile}/tokens': {
+    summary: 'what a client reads before the first question, without the two tools and with them; estimates',
+    ...{ answer: 'Reading', failures: INSIDE },
+  },
   'GET /api/{profile}/resources': {
     summary: 'the resources and templates of a profile',
     query: PAGED,
@@ -164,6 +168,11 @@ const SCHEMAS = {
   Changes: {
     type: 'object',
     properties: { added: NAMES, changed: NAMES, removed: NAMES, restart: NAMES, servers: { type: 'array' } },
+  },
+  Reading: {
+    type: 'object',
+    properties: { tools: { type: 'integer' }, without: { type: 'integer' }, with: { type: 'integer' } },
+    required: ['tools', 'without', 'with'],
   },
   Status: { type: 'object', properties: { name: { const: 'mcpx' }, version: { type: 'string' } } },
   Error: {

@@ -80,6 +80,12 @@ async function chosenTools(
 /** Characters of a question. */
 const MAX_QUESTION = 500;
 
+/** Estimates: what a client reads before the first question, without the two tools and with them. */
+export const serveTokens: Serve = within(async (entrance, { response }) => {
+  await entrance.listed();
+  sendJson(response, 200, entrance.reading());
+});
+
 export const serveResources: Serve = within(async (entrance, { response, query }) => {
   await entrance.listed();
   const servers = entrance.router.servers();
@@ -133,11 +139,10 @@ function pageOf<T>(items: T[], query: URLSearchParams): T[] | string {
   return items.slice(from, from + Math.min(PAGE, Number(limit)));
 }
 
+/** How it is called; what it says of itself stands beside it, whole and as its first sentence. */
 function signatureOf(tool: Tool): { signature: string; summary: string } {
-  return {
-    signature: renderTool(tool, { form: 'full' }),
-    summary: firstSentence(typeof tool.description === 'string' ? tool.description : ''),
-  };
+  const { title: _, description = '', ...bare } = tool;
+  return { signature: renderTool(bare, { form: 'full' }), summary: firstSentence(description) };
 }
 
 /** The body as JSON, nothing where it is empty; undefined where the answer is on its way. */

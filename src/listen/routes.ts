@@ -13,7 +13,16 @@ import { serveDelete, serveGet, servePost } from './mcp.ts';
 import { describeApi } from './openapi.ts';
 import { sendPage } from './page.ts';
 import { sendJson, sendRpcError } from './reply.ts';
-import { serveCall, serveHealth, servePrompts, serveReady, serveResources, serveServers, serveTools } from './rest.ts';
+import {
+  serveCall,
+  serveHealth,
+  servePrompts,
+  serveReady,
+  serveResources,
+  serveServers,
+  serveTokens,
+  serveTools,
+} from './rest.ts';
 import type { Trace } from './trace.ts';
 import type { McpDeps, McpVisit } from './visit.ts';
 
@@ -85,7 +94,7 @@ export const ROUTES: readonly Route[] = [
   },
   {
     path: '/',
-    methods: { GET: ({ response }) => sendPage(response) },
+    methods: { GET: ({ response }, { auth }) => sendPage(response, auth) },
     anonymous: true,
     offered: ({ statusPage }) => statusPage,
   },
@@ -97,6 +106,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/{profile}/mcp', methods: mcp('aggregate') },
   { path: '/api/{profile}/servers', methods: { GET: serveServers } },
   { path: '/api/{profile}/tools', methods: { GET: serveTools } },
+  { path: '/api/{profile}/tokens', methods: { GET: serveTokens } },
   { path: '/api/{profile}/resources', methods: { GET: serveResources } },
   { path: '/api/{profile}/prompts', methods: { GET: servePrompts } },
   { path: '/api/{profile}/tools/{server}/{tool}', methods: { POST: serveCall } },

@@ -12,10 +12,7 @@ interface Listed {
   inputSchema?: unknown;
 }
 
-/** What a list of tools costs before the first question. */
-export function toolTokens(tools: Listed[]): number {
-  if (tools.length === 0) return 0;
-  return estimateTokens(
-    JSON.stringify(tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))),
-  );
+/** What a listed tool costs before the first question. */
+export function toolTokens({ name, description, inputSchema }: Listed): number {
+  return estimateTokens(JSON.stringify({ name, description, inputSchema }));
 }

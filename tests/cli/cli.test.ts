@@ -255,8 +255,8 @@ describe('serving', () => {
       atExit: () => undefined,
     });
     await vi.waitFor(() => expect(shown.stdout).toContain('Running.'), { timeout: 15_000 });
-    const [, url = ''] = /^status +(\S+)$/m.exec(shown.stdout) ?? [];
-    const status: any = await (await fetch(url)).json();
+    const [, url = ''] = /^status page +(\S+)$/m.exec(shown.stdout) ?? [];
+    const status: any = await (await fetch(`${url}api/status`)).json();
     expect(status.profiles[0].servers).toHaveLength(5);
     stop.abort();
     expect(await ended).toBe(0);

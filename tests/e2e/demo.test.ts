@@ -17,6 +17,9 @@ test('the executable alone serves the demo, and what it prints can be pasted', a
   const [, before = '', after = ''] = /without mcpx +≈ (\d+)[\s\S]*with mcpx +≈ (\d+)/.exec(stdout) ?? [];
   expect(Number(after)).toBeLessThan(Number(before) / 2);
 
+  const [, page = ''] = /^status page +(\S+)$/m.exec(stdout) ?? [];
+  expect(await (await fetch(page)).text()).toContain('<title>mcpx</title>');
+
   const [, url = ''] = /"url":"(http:\/\/127\.0\.0\.1:\d+\/mcp)"/.exec(stdout) ?? [];
   const bodies = [...stdout.matchAll(/-d '(.*)'/g)].map(([, body = '']) => JSON.parse(body));
   expect(bodies.map(({ params }) => params.name)).toEqual(['inspect', 'exec']);

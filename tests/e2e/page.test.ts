@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { emptyPlace, fixture, start } from './program.ts';
+import { emptyPlace, fixture, post, run, start } from './program.ts';
 
 const BROWSER = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 
@@ -19,8 +19,7 @@ const CONFIG = {
 let browser: Browser;
 
 /** A gateway on this config; resolves when it listens. */
-async function gateway(config: unknown, env: Record<string, string> = {}): Promise<string> {
-  const place = emptyPlace();
+async function gateway(config: unknown, env: Record<string, string> = {}, place = emptyPlace()): Promise<string> {
   const file = place.file('mcp.json', config);
   const running = start(['serve', file, '--http', '127.0.0.1:0'], { ...place, env: { ...place.env, ...env } });
   onTestFinished(async () => {
@@ -70,7 +69,7 @@ const PROBES = readFileSync(fixture('../browser/probes.js'), 'utf8').replaceAll(
 const probe = <T>(page: Page, name: string, ...values: unknown[]): Promise<T> =>
   page.evaluate<T>(`(() => { ${PROBES}; return ${name}(...${JSON.stringify(values)}); })()`);
 
-const row = (page: Page, name: string) => page.locator('tr', { has: page.locator('th', { hasText: name }) });
+const row = (page: Page, name: string) => page.locator('#servers li', { has: page.locator('b', { hasText: name }) });
 
 describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
   beforeAll(async () => {
@@ -82,7 +81,8 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
   afterAll(() => browser?.close());
 
   test('shows every server with its state, the reason and the command that mends it', async () => {
-    const url = await gateway(CONFIG);
+    const place = emptyPlace();
+    const url = await gateway(CONFIG, {}, place);
     await call(url, 'calc', 'calculate', { expression: '6*7' });
     const { page, complaints, asked } = await open(url);
     await page.getByText('live', { exact: true }).waitFor();
@@ -91,10 +91,36 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     await broken.getByText('not available').waitFor();
     expect(await broken.textContent()).toContain('no-such-command-anywhere');
     expect(await broken.textContent()).toContain('To mend it: install "no-such-command-anywhere"');
-    expect(await broken.locator('code').textContent()).toBe('mcpx tools broken');
+    const [program, ...typed] = ((await broken.locator('code').textContent()) ?? '').split(' ');
+    expect([program, ...typed]).toEqual(['mcpx', 'tools', '--config', join(place.cwd, 'mcp.json'), 'broken']);
+    const tried = await run(typed, place);
+    expect(tried).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('"no-such-command-anywhere" was not found'),
+    });
+    expect(await page.locator('#servers li b').allTextContents()).toEqual(['broken', 'calc', 'texts', 'resting']);
     expect(await row(page, 'resting').textContent()).toContain('switched off in the config');
     expect(complaints).toEqual([]);
     expect(asked.filter((one) => !one.startsWith(url) && !one.startsWith('data:'))).toEqual([]);
+  });
+
+  test('shows what a client reads with mcpx and without, as the demo and the commands count it', async () => {
+    const place = emptyPlace();
+    const url = await gateway(CONFIG, {}, place);
+    const { page } = await open(url);
+    const reading = page.locator('#readings');
+    await reading.getByText('instead of').waitFor();
+    const { stdout } = await run(['tokens', '--json', '--config', join(place.cwd, 'mcp.json')], place);
+    const { total } = JSON.parse(stdout);
+    expect(await reading.textContent()).toContain(`≈ ${total.with} tokens`);
+    expect(await reading.textContent()).toContain(`≈ ${total.without.toLocaleString('en-US')} for 12 tools`);
+    // Looking is not counted as saving.
+    await page.getByText('nothing yet').waitFor();
+    await call(url, 'calc', 'calculate', { expression: '6*7' });
+    await post(`${url}/mcp`, 'tools/list');
+    await page.getByText(/by menus instead of lists of tools \(1×\)/).waitFor();
+    await page.getByText('How this is counted').click();
+    await page.getByText('four characters to a token').waitFor();
   });
 
   test('shows calls as they happen, and no argument of them', async () => {
@@ -103,9 +129,9 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     await page.getByText('live', { exact: true }).waitFor();
     await page.getByText('No call since this page was opened.').waitFor();
     await call(url, 'calc', 'calculate', { expression: '123456+1' });
-    await page.locator('#calls tr', { hasText: 'calc.calculate' }).getByText('ok').waitFor();
+    await page.locator('#calls li', { hasText: 'calc.calculate' }).getByText('ok').waitFor();
     await call(url, 'calc', 'calculate', { expression: 5, nonsense: true });
-    await page.locator('#calls tr', { hasText: 'arguments refused' }).waitFor();
+    await page.locator('#calls li', { hasText: 'arguments refused' }).waitFor();
     expect(await page.content()).not.toContain('123456');
   });
 
@@ -114,15 +140,18 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     const { page } = await open(url);
     await page.getByLabel('What do you want to do?').fill('calculate something');
     const first = page.locator('#tools li').first();
-    await first.getByText('calculate').waitFor();
-    expect(await first.textContent()).toContain('expression: string');
+    await first.getByText('calc.calculate').waitFor();
+    expect(await first.locator('pre').textContent()).toMatch(/^calculate\(args: \{\n {2}expression: string/);
+    await page.getByLabel('What do you want to do?').fill('xyzzy');
+    await page.getByText('No tool fits that.').waitFor();
   });
 
   test('asks for a token where there is one, says when it is refused, and keeps it nowhere', async () => {
     const url = await gateway(CONFIG, { MCPX_TOKEN: 'correct-horse-battery' });
-    const { page } = await open(url);
+    const { page, complaints } = await open(url);
     const field = page.getByLabel('Token');
     await field.waitFor();
+    expect(complaints).toEqual([]);
     expect(await page.locator('#board').isVisible()).toBe(false);
     await field.fill('wrong');
     await page.keyboard.press('Enter');
@@ -152,13 +181,17 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
 
   test('says that the gateway has gone, and shows it again when it is back', async () => {
     const place = emptyPlace();
-    const file = place.file('mcp.json', CONFIG);
+    const slow = { command: process.execPath, args: [fixture('stdio.mjs')] };
+    const file = place.file('mcp.json', { mcpServers: { ...CONFIG.mcpServers, slow } });
     const first = start(['serve', file, '--http', '127.0.0.1:0'], place);
     const [url] = (await first.wrote('stderr', /http:\/\/127\.0\.0\.1:\d+/)) as RegExpExecArray;
     const { page } = await open(url);
     await page.getByText('live', { exact: true }).waitFor();
-    first.child.kill('SIGTERM');
+    const sleeping = call(url, 'slow', 'sleep', { ms: 60_000 }).catch(() => undefined);
+    await page.locator('#calls li', { hasText: 'slow.sleep' }).getByText('running').waitFor();
+    first.child.kill('SIGKILL');
     await first.finished;
+    await sleeping;
     await page.getByText('connection lost, trying again').waitFor();
     const second = start(['serve', file, '--http', new URL(url).host], place);
     onTestFinished(async () => {
@@ -166,16 +199,42 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
       await second.finished;
     });
     await page.getByText('live', { exact: true }).waitFor();
+    await page.locator('#calls li', { hasText: 'slow.sleep' }).getByText('ended unseen').waitFor();
   });
 
-  test('shows what a hostile server says of itself as text', async () => {
-    const url = await gateway({
-      mcpServers: { bad: { command: '<img src=x onerror=document.title="owned">' } },
-    });
+  test('shows what hostile servers say of themselves as text', async () => {
+    const markup = '<img src=x onerror=document.title="owned">';
+    const place = emptyPlace();
+    const tool = { name: `evil ${markup}`, description: `Find treasure ${markup}`, inputSchema: { type: 'object' } };
+    place.file('evil.mjs', `export const tools = [{ ...${JSON.stringify(tool)}, handler: () => 'x' }];`);
+    const url = await gateway({ mcpServers: { bad: { command: markup }, evil: { module: './evil.mjs' } } }, {}, place);
     const { page } = await open(url);
     await row(page, 'bad').getByText('not available').waitFor();
+    await page.getByLabel('What do you want to do?').fill('find treasure');
+    await page.locator('#tools li', { hasText: `Find treasure ${markup}` }).waitFor();
+    await fetch(`${url}/api/default/tools/evil/${encodeURIComponent(tool.name)}`, { method: 'POST' });
+    await page.locator('#calls li', { hasText: 'evil.evil' }).waitFor();
     expect(await page.title()).toBe('mcpx');
-    expect(await page.locator('#servers img').count()).toBe(0);
+    expect(await page.locator('body img').count()).toBe(0);
+  });
+
+  test('a keyboard reaches every control in order, and shows where it is', async () => {
+    const url = await gateway({ ...CONFIG, profiles: { default: {}, other: {} } });
+    const { page } = await open(url);
+    await page.locator('#readings').getByText('instead of').first().waitFor();
+    const reached: { name: string; visible: boolean }[] = [];
+    for (let step = 0; step < 5; step++) {
+      await page.keyboard.press('Tab');
+      reached.push(await probe(page, 'focused'));
+    }
+    expect(reached.map(({ name }) => name)).toEqual([
+      'Skip to the content',
+      '中文',
+      'How this is counted',
+      'What do you want to do?',
+      'Profile',
+    ]);
+    expect(reached.filter(({ visible }) => !visible)).toEqual([]);
   });
 
   test('every control has a name, and headings are in order', async () => {
@@ -197,10 +256,15 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     expect(worst.ratio, worst.of).toBeGreaterThan(4.5);
   });
 
-  test('fits a telephone without scrolling sideways', async () => {
-    const url = await gateway(CONFIG);
+  test('fits a telephone without scrolling sideways, whatever servers are called', async () => {
+    const long = 'a-server-with-a-name-that-goes-on-until-the-limit-of-64-characters';
+    const url = await gateway({
+      mcpServers: { ...CONFIG.mcpServers, [long.slice(0, 64)]: { type: 'builtin', builtin: 'time' } },
+    });
     const { page } = await open(url, { viewport: { width: 360, height: 740 } });
     await row(page, 'broken').getByText('not available').waitFor();
+    await page.getByLabel('What do you want to do?').fill('convert a time');
+    await page.locator('#tools li').first().waitFor();
     expect(await probe(page, 'overflow')).toBeLessThanOrEqual(0);
   });
 
@@ -213,29 +277,39 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
   test.each(looks)('looks as it did: $name', async ({ name, options, token }) => {
     const url = await gateway(CONFIG, token === undefined ? {} : { MCPX_TOKEN: token });
     const { page } = await open(url, options);
-    if (token === undefined) await row(page, 'broken').locator('code').waitFor();
-    else await page.getByLabel('Token').waitFor();
+    if (token === undefined) {
+      await row(page, 'broken').locator('code').waitFor();
+      await page.locator('#readings .meter').waitFor();
+    } else await page.getByLabel('Token').waitFor();
     await compareLook(page, name);
   });
 });
 
 const BASELINE = join(import.meta.dirname, '..', 'fixtures', 'page-looks.json');
-/** Cells of the coarse picture; fonts differ between machines, places and colours do not. */
-const GRID = { width: 20, height: 18 };
-/** Mean difference of brightness per cell, of 255. */
-const TOLERANCE = 8;
+/** Cells of the coarse picture, about as high as a line of text. */
+const GRID = { columns: 40, rows: 36 };
+/** Fonts differ between machines, places and themes do not: the share of cells that both have, and brightness of 255. */
+const ALIKE = { ink: 0.7, light: 8 };
+
+interface Look {
+  light: number;
+  ink: string;
+}
 
 /** A picture of the page, made coarse, against the one on record; UPDATE_LOOKS=1 writes the record. */
 async function compareLook(page: Page, name: string): Promise<void> {
   const picture = (await page.screenshot({ animations: 'disabled' })).toString('base64');
   const blank = await page.context().newPage();
-  const cells = await probe<number[]>(blank, 'coarse', picture, GRID.width, GRID.height);
-  const record: Record<string, number[]> = existsSync(BASELINE) ? JSON.parse(readFileSync(BASELINE, 'utf8')) : {};
+  const look = await probe<Look>(blank, 'coarse', picture, GRID.columns, GRID.rows);
+  const record: Record<string, Look> = existsSync(BASELINE) ? JSON.parse(readFileSync(BASELINE, 'utf8')) : {};
   if (process.env.UPDATE_LOOKS === '1') {
-    writeFileSync(BASELINE, `${JSON.stringify({ ...record, [name]: cells })}\n`);
+    writeFileSync(BASELINE, `${JSON.stringify({ ...record, [name]: look }, null, 1)}\n`);
     return;
   }
-  const known = record[name] ?? [];
-  const off = cells.reduce((sum, cell, at) => sum + Math.abs(cell - (known[at] ?? 0)), 0) / cells.length;
-  expect(off, `the page looks otherwise than recorded (${name})`).toBeLessThan(TOLERANCE);
+  const { light, ink } = record[name] ?? { light: 0, ink: '' };
+  const cells = [...look.ink].map((cell, at) => [cell === '1', ink[at] === '1'] as const);
+  const both = cells.filter(([now, then]) => now && then).length;
+  const either = cells.filter(([now, then]) => now || then).length;
+  expect(both / either, `things are elsewhere than recorded (${name})`).toBeGreaterThan(ALIKE.ink);
+  expect(Math.abs(look.light - light), `colours are others than recorded (${name})`).toBeLessThan(ALIKE.light);
 }

@@ -81,11 +81,48 @@ describe('lists', () => {
     expect(time.total).toBe(5);
     expect(time.tools).toHaveLength(2);
     expect(time.tools[0].signature).toContain(`${time.tools[0].name}(args`);
+    expect(time.tools[0].signature).not.toContain(time.tools[0].description);
     const found = (await ask('GET', '/api/default/tools?q=convert+a+time+zone&signatures=true')).body.tools;
     expect(found[0]).toMatchObject({ server: 'time', name: 'convert', summary: expect.any(String) });
     const inMath = (await ask('GET', '/api/default/tools?q=convert&server=math')).body.tools;
     expect(new Set(inMath.map(({ server }: { server: string }) => server))).toEqual(new Set(['math']));
     expect((await ask('GET', '/api/default/tools?limit=x')).status).toBe(400);
+  });
+
+  test('what a client reads before the first question is told, and telling it saves nothing', async () => {
+    const { ask } = await serve({
+      ...BUILTIN,
+      profiles: { default: {}, less: { servers: ['time'] } },
+    });
+    const all = (await ask('GET', '/api/default/tokens')).body;
+    const less = (await ask('GET', '/api/less/tokens')).body;
+    expect(all).toEqual({ tools: 10, without: expect.any(Number), with: expect.any(Number) });
+    expect(all.with).toBeLessThan(all.without / 2);
+    expect(less.tools).toBe(5);
+    expect(less.without).toBeLessThan(all.without);
+    expect((await ask('GET', '/api/status')).body.savings).toMatchObject({ menus: 0, tokens: { net: 0 } });
+  });
+
+  test('the command that tries a server finds it; where the config is, is told to who may change it', async () => {
+    const tokens = [
+      { name: 'plain', token: 'p' },
+      { name: 'admin', token: 'a', admin: true },
+    ];
+    const gone = { command: 'no-such-program-anywhere' };
+    const profiles = { default: {}, second: {} };
+    const { ask, file } = await serve({ mcpServers: { gone }, profiles, http: { auth: { tokens } } });
+    const checks = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      for (const name of Object.keys(profiles))
+        await ask('GET', `/api/${encodeURIComponent(name)}/tools`, undefined, headers);
+      const { profiles: shown } = (await ask('GET', '/api/status', undefined, headers)).body;
+      return shown.map(({ servers }: any) => servers[0].check);
+    };
+    expect(await checks('p')).toEqual(['mcpx tools gone', 'mcpx tools --profile second gone']);
+    expect(await checks('a')).toEqual([
+      `mcpx tools --config ${file} gone`,
+      `mcpx tools --config ${file} --profile second gone`,
+    ]);
   });
 
   test('resources and prompts are listed with their servers', async () => {
