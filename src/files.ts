@@ -174,6 +174,9 @@ function writeTemp(file: string, text: string, mode: number): string {
   try {
     writeFileSync(handle, text);
     fsyncSync(handle);
+  } catch (error) {
+    rmSync(temp, { force: true }); // the disk may be full
+    throw error;
   } finally {
     closeSync(handle);
   }

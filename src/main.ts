@@ -8,6 +8,7 @@ const stop = new AbortController();
 const hurry = new AbortController();
 const exitActions: (() => void)[] = [];
 let interrupted = false;
+let unread = false;
 let hangup: (() => void) | undefined;
 
 function exit(code: number): never {
@@ -18,8 +19,13 @@ function exit(code: number): never {
 /** A reader that went away is no failure of ours. */
 function guardStream(stream: NodeJS.WriteStream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE' || error.code === 'EIO') stop.abort();
-    else exit(EXIT_CODES.failed);
+    if (error.code === 'EPIPE' || error.code === 'EIO') {
+      unread = true;
+      stop.abort();
+      return;
+    }
+    if (stream === process.stdout) printError(new Error(`the answer cannot be written: ${error.message}`));
+    exit(EXIT_CODES.failed);
   });
 }
 
@@ -58,4 +64,4 @@ void runCli({
     hangup = action;
   },
   atExit: (action) => exitActions.push(action),
-}).then((code) => exit(interrupted ? 130 : code));
+}).then((code) => exit(interrupted ? 130 : unread && code === EXIT_CODES.cancelled ? 0 : code));

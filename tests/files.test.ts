@@ -37,6 +37,12 @@ describe('writing a file', () => {
     expect(readdirSync(home)).toEqual(['a.json']);
   });
 
+  test('one that fails leaves nothing behind either', () => {
+    const home = folder();
+    expect(() => writeFileAtomic(join(home, 'a.json'), 5 as never)).toThrow();
+    expect(readdirSync(home)).toEqual([]);
+  });
+
   onPosix('makes a new one private and keeps the mode of an existing one', () => {
     const file = join(folder(), 'a.json');
     writeFileAtomic(file, 'one');

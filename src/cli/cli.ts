@@ -21,8 +21,10 @@ export async function runCli(options: CliOptions): Promise<number> {
   try {
     return await dispatch(options);
   } catch (error) {
-    printError(error);
-    return error instanceof McpxError ? EXIT_CODES[error.code] : EXIT_CODES.failed;
+    const code = error instanceof McpxError ? error.code : 'failed';
+    // Whoever ended it knows.
+    if (!(code === 'cancelled' && options.stop.aborted)) printError(error);
+    return EXIT_CODES[code];
   }
 }
 
@@ -43,7 +45,7 @@ async function dispatch({ words, stdinIsTerminal, ...lifecycle }: CliOptions): P
     await print((await import('./help.ts')).commandHelp(command));
     return 0;
   }
-  check(cli, command);
+  check(cli, command, words);
   const args = [...cli.args, ...(cli.options['--'] as string[])];
   const flags = readFlags(words, [...command.options, ...GLOBAL_OPTIONS]);
   return (await command.load()).run({ ...lifecycle, args, flags });
@@ -97,8 +99,9 @@ function match(words: string[]): { cli: CAC; command: Command } {
   return { cli, command };
 }
 
-function check({ matchedCommand }: CAC, command: Command): void {
+function check({ matchedCommand }: CAC, command: Command, words: string[]): void {
   try {
+    refuseValues(words, command);
     matchedCommand?.checkUnknownOptions();
     matchedCommand?.checkOptionValue();
     matchedCommand?.checkRequiredArgs();
@@ -126,6 +129,17 @@ function glueValues(words: string[]): string[] {
   return glued;
 }
 
+/** cac takes the value of `--json=yes` for an argument. */
+function refuseValues(words: string[], command: Command): void {
+  const plain = [...command.options, ...GLOBAL_OPTIONS].filter(({ flags }) => !/[<[]/.test(flags));
+  const names = plain.flatMap(({ flags }) => namesOf(flags));
+  for (const word of words) {
+    if (word === '--') return;
+    const [name = ''] = word.split('=');
+    if (name !== word && names.includes(name)) throw new Error(`option "${name}" takes no value`);
+  }
+}
+
 /** cac shows option names in camelCase and in back quotes; people typed them otherwise. */
 function usageError(error: Error, command: Command): McpxError {
   const text = error.message
@@ -135,7 +149,8 @@ function usageError(error: Error, command: Command): McpxError {
     )
     .replaceAll(':', ' ')
     .replaceAll('`', '"')
-    .replace(/^missing required args for command "(\S+) (<\w+>).*"$/, '"$1" needs $2');
+    .replace(/^missing required args for command "(\S+) (<\w+>).*"$/, '"$1" needs $2')
+    .replace(/^Unused args {2}(.*)$/i, `"${nameOf(command.usage)}" has no use for $1`);
   const unknown = /--([\w-]+)/.exec(text)?.[1];
   const known = [...command.options, ...GLOBAL_OPTIONS].map(({ flags }) => longName(flags));
   const [close] = unknown === undefined ? [] : nearest(unknown, known);

@@ -214,6 +214,6 @@ export function unknownCommand([first = '', second]: string[]): McpxError {
   const [close] = nearest(typed, [...names, ...names.map((name) => name.split(' ')[0] ?? '')]);
   const fallback = family.length > 0 ? `mcpx help ${first}` : 'mcpx help';
   return new McpxError('usage', `there is no command "${typed}"`, {
-    hint: close === undefined ? fallback : `mcpx ${close}`,
+    hint: close === undefined || close === first ? fallback : `mcpx ${close}`,
   });
 }

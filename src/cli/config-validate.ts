@@ -2,12 +2,12 @@
 import type { Config } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
 import { McpxError } from '../errors.ts';
-import type { Invocation } from './command.ts';
+import type { Flags, Invocation } from './command.ts';
 import { note, paint, print, printJson } from './output.ts';
 import { readConfig } from './session.ts';
 
 export async function run({ args, flags }: Invocation): Promise<number> {
-  const config = readConfig(flags, { file: args[0] });
+  const config = await read(flags, args[0]);
   if (config.files.length === 0)
     throw new McpxError('config', 'there is no config yet', { hint: 'mcpx serve writes a first one' });
   const servers = config.profiles.flatMap((profile) => profile.servers);
@@ -22,6 +22,17 @@ export async function run({ args, flags }: Invocation): Promise<number> {
   const count = new Set(servers).size;
   await print(`${config.files.join(', ')}: ok, ${count} ${count === 1 ? 'server' : 'servers'}`);
   return 0;
+}
+
+/** Mistakes are told to programs as well, with their places. */
+async function read(flags: Flags, file: string | undefined): Promise<Config> {
+  try {
+    return readConfig(flags, { file });
+  } catch (error) {
+    if (flags.has('json') && error instanceof McpxError && error.code === 'config')
+      await printJson({ ok: false, mistakes: error.data ?? [{ message: error.message, hint: error.hint }] });
+    throw error;
+  }
 }
 
 function missingByServer({ profiles, settings }: Config): { server: string; variables: string[] }[] {

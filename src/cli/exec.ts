@@ -22,7 +22,7 @@ export function run(invocation: Invocation): Promise<number> {
   const given = { ...readArgs(flags.value('args')), ...Object.fromEntries(pairs.map(readPair)) };
   return withApp(invocation, async (app) => {
     const select = flags.has('select') ? await compileProjection(flags.value('select')) : undefined;
-    const { server, tool } = await findTarget(target, app, flags);
+    const { server, tool } = await findTarget(target, app, invocation);
     const call = app.router().call({
       server,
       tool,
@@ -33,7 +33,7 @@ export function run(invocation: Invocation): Promise<number> {
       noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
       confirm: confirmOnTerminal(flags, stop),
     });
-    const result = await whileWaiting(`running ${target}`, call).catch((error: unknown) => {
+    const result = await whileWaiting(`running ${target}`, call, stop).catch((error: unknown) => {
       throw withInspectHint(error, `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`);
     });
     if (select !== undefined && result.isError !== true) return showPart(result, select, flags);
@@ -44,10 +44,14 @@ export function run(invocation: Invocation): Promise<number> {
 }
 
 /** `server.tool`, or a tool's name alone where one server has it. */
-async function findTarget(target: string, app: App, flags: Flags): Promise<Located> {
+async function findTarget(
+  target: string,
+  app: App,
+  { flags, stop }: Pick<Invocation, 'flags' | 'stop'>,
+): Promise<Located> {
   const { server, tool } = splitTarget(target);
   if (tool !== undefined) return { server, tool };
-  await whileWaiting('starting the servers', app.listed());
+  await whileWaiting('starting the servers', app.listed(), stop);
   const router = app.router();
   if (!router.servers().some(({ name }) => name === target)) return locate({ tool: target }, router);
   throw new McpxError('usage', `"${target}" is a server: which of its tools?`, {

@@ -13,7 +13,7 @@ export function run(invocation: Invocation): Promise<number> {
       const router = app.router();
       const json = invocation.flags.has('json');
       if (toolName === undefined) {
-        const view = await whileStarting(server, router.server(server));
+        const view = await whileStarting(server, router.server(server), invocation.stop);
         if (json) await printJson({ server, tools: view.tools.map(definition) });
         // A person has no context to save.
         else
@@ -25,7 +25,7 @@ export function run(invocation: Invocation): Promise<number> {
           );
         return 0;
       }
-      const tool = await whileStarting(server, router.tool(server, toolName));
+      const tool = await whileStarting(server, router.tool(server, toolName), invocation.stop);
       if (json) await printJson(definition(tool));
       else await print(describeTool({ server, tool, hasFailed: false }, settings));
       return 0;

@@ -4,6 +4,7 @@ import { missingVariables } from '../config/env.ts';
 import { redactSpec } from '../config/show.ts';
 import type { Invocation } from './command.ts';
 import { print, printJson, table } from './output.ts';
+import { noteNoServers } from './reach.ts';
 import { readConfig } from './session.ts';
 
 export async function run({ flags }: Invocation): Promise<number> {
@@ -16,7 +17,7 @@ export async function run({ flags }: Invocation): Promise<number> {
     return 0;
   }
   if (rows.length === 0) {
-    await print('no server is configured; add one to "mcpServers" in the file that `mcpx config path` names');
+    noteNoServers();
     return 0;
   }
   const several = config.profiles.length > 1;

@@ -1,5 +1,6 @@
 /** `mcpx lock`: writes down what every tool is, shows what changed since, and accepts it. */
 import { accept, type Change } from '../catalog/lock.ts';
+import { McpxError, messageOf } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { type Compared, compareWithLock, EXIT_DIFFERENT, type Locking } from './locked.ts';
 import { note, print, printJson, table } from './output.ts';
@@ -22,12 +23,19 @@ export function run(invocation: Invocation): Promise<number> {
 }
 
 async function settle({ file }: Locking, servers: Compared[], tool: string | undefined): Promise<void> {
-  await file.change((state) => {
+  const write = file.change((state) => {
     for (const { key, name, version, live } of servers) {
       const known = state.get(key) ?? { name, version, tools: new Map(), waiting: new Map() };
       accept(known, live, tool);
       state.set(key, { ...known, name, version });
     }
+  });
+  await write.catch((cause: unknown) => {
+    if (cause instanceof McpxError) throw cause;
+    throw new McpxError('failed', `"${file.path}" could not be written: ${messageOf(cause)}`, {
+      hint: 'set MCPX_HOME to a folder that you may write',
+      cause,
+    });
   });
 }
 

@@ -11,6 +11,7 @@ import { nearest } from '../render/text.ts';
 import type { Invocation } from './command.ts';
 import { note, paint } from './output.ts';
 import { whileWaiting } from './progress.ts';
+import { noteNoServers } from './reach.ts';
 import { bindToProcess, longestStart, openApp, openLockFile, readConfig, splitTarget } from './session.ts';
 
 /** Like diff(1): something is different. */
@@ -48,9 +49,10 @@ export async function compareWithLock(
     const target = asked === undefined ? undefined : splitTarget(asked);
     const catalog = app.catalog();
     const wait = longestStart(catalog.servers().map(({ spec }) => spec));
-    await whileWaiting('starting the servers', catalog.settle(wait));
+    await whileWaiting('starting the servers', catalog.settle(wait), invocation.stop);
     const entries = catalog.servers().filter(({ name }) => target === undefined || name === target.server);
     if (target !== undefined && entries.length === 0) throw noServer(target.server, catalog.servers());
+    if (entries.length === 0) noteNoServers();
     const failed = entries.filter(({ listing }) => listing.kind !== 'listed');
     for (const entry of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(entry)}`);
     const listed = entries.filter((entry) => !failed.includes(entry));
@@ -90,7 +92,8 @@ function compare({ name, spec, hello, offer }: ServerEntry, state: LockState, to
 function noServer(name: string, entries: ServerEntry[]): McpxError {
   const names = entries.map((entry) => entry.name);
   const [close] = nearest(name, names);
-  const hint = close === undefined ? `the servers are: ${names.join(', ')}` : `did you mean "${close}"?`;
+  const known = names.length === 0 ? 'mcpx config path' : `the servers are: ${names.join(', ')}`;
+  const hint = close === undefined ? known : `did you mean "${close}"?`;
   return new McpxError('not_found', `no server is called "${name}"`, { hint });
 }
 

@@ -1,23 +1,27 @@
-/** A line on stderr that says what is being waited for, when somebody is looking and it takes a while. */
+/** Waits for servers: says on a terminal what is being waited for, when it takes a while, and ends when the command is told to. */
+import { McpxError } from '../errors.ts';
+import { note, paint } from './output.ts';
 
 /** ms before a wait is worth a line. */
 const PATIENCE = 500;
 
-export async function whileWaiting<T>(text: string, work: Promise<T>): Promise<T> {
-  if (process.stderr.isTTY !== true) return work;
-  const timer = setTimeout(() => void announce(text), PATIENCE);
+/** Rejects when `stop` is aborted, whatever the work does then. */
+export async function whileWaiting<T>(text: string, work: Promise<T>, stop: AbortSignal): Promise<T> {
+  const timer = process.stderr.isTTY === true ? setTimeout(() => note(paint('dim', `${text} …`)), PATIENCE) : undefined;
+  let giveUp: () => void = () => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    giveUp = () => reject(new McpxError('cancelled', 'interrupted'));
+    if (stop.aborted) giveUp();
+    else stop.addEventListener('abort', giveUp, { once: true });
+  });
   try {
-    return await work;
+    return await Promise.race([work, stopped]);
   } finally {
     clearTimeout(timer);
+    stop.removeEventListener('abort', giveUp);
   }
 }
 
-export function whileStarting<T>(server: string, work: Promise<T>): Promise<T> {
-  return whileWaiting(`starting ${server}`, work);
-}
-
-async function announce(text: string): Promise<void> {
-  const { createConsola } = await import('consola/basic');
-  createConsola({ stdout: process.stderr, stderr: process.stderr, throttle: 0 }).start(`${text} …`);
+export function whileStarting<T>(server: string, work: Promise<T>, stop: AbortSignal): Promise<T> {
+  return whileWaiting(`starting ${server}`, work, stop);
 }

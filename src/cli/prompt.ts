@@ -6,7 +6,7 @@ import { didYouMean, some } from '../router/missing.ts';
 import type { ServerView } from '../router/router.ts';
 import { isRecord } from '../wire/message.ts';
 import { blockText } from './blocks.ts';
-import type { Flags, Invocation } from './command.ts';
+import type { Invocation } from './command.ts';
 import { paintAnswer, print, printJson } from './output.ts';
 import { readPair } from './pairs.ts';
 import { whileStarting, whileWaiting } from './progress.ts';
@@ -17,12 +17,12 @@ export function run(invocation: Invocation): Promise<number> {
   const [target = '', ...pairs] = args;
   const given = Object.fromEntries(pairs.map(readPair).map(([key, value]) => [key, textOf(value)]));
   return withApp(invocation, async (app) => {
-    const { server, name } = await findPrompt(target, app, flags);
+    const { server, name } = await findPrompt(target, app, invocation);
     const request = app.router().forward({
       ...{ server, kind: 'prompt', name, method: 'prompts/get', params: { name, arguments: given } },
       ...{ caller: { key: 'cli', capabilities: {} }, signal: stop },
     });
-    const answer = await whileStarting(server, request);
+    const answer = await whileStarting(server, request, stop);
     if (flags.has('json')) await printJson(answer);
     else await print(messagesOf(answer).join('\n\n'));
     return 0;
@@ -34,11 +34,15 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-async function findPrompt(target: string, app: App, flags: Flags): Promise<{ server: string; name: string }> {
+async function findPrompt(
+  target: string,
+  app: App,
+  { flags, stop }: Pick<Invocation, 'flags' | 'stop'>,
+): Promise<{ server: string; name: string }> {
   const { server, tool: name } = splitTarget(target);
-  if (name === undefined) await whileWaiting('starting the servers', app.listed());
+  if (name === undefined) await whileWaiting('starting the servers', app.listed(), stop);
   const views =
-    name === undefined ? app.router().servers() : [await whileStarting(server, app.router().server(server))];
+    name === undefined ? app.router().servers() : [await whileStarting(server, app.router().server(server), stop)];
   const wanted = name ?? target;
   const owners = views.filter((view) => namesOf(view).includes(wanted));
   const [owner, ...others] = owners;

@@ -8,11 +8,11 @@ import { reachServers } from './reach.ts';
 import { withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
-  const { args, flags } = invocation;
+  const { args, flags, stop } = invocation;
   return withApp(
     invocation,
     async (app, config) => {
-      const servers = await reachServers(app, config, args[0]);
+      const servers = await reachServers(app, { config, stop, only: args[0] });
       const lines = servers.flatMap(({ name, prompts }) => prompts.map((prompt) => row(name, prompt)));
       if (flags.has('json')) await printJson(servers.map(({ name, prompts }) => ({ server: name, prompts })));
       else if (lines.length > 0) await print(table(lines));

@@ -7,11 +7,18 @@ import { note, paint } from './output.ts';
 import { whileStarting, whileWaiting } from './progress.ts';
 import { longestStart } from './session.ts';
 
-export async function reachServers(app: App, config: Config, only: string | undefined): Promise<ServerView[]> {
+export interface Reached {
+  config: Config;
+  stop: AbortSignal;
+  /** One server alone. */
+  only: string | undefined;
+}
+
+export async function reachServers(app: App, { config, stop, only }: Reached): Promise<ServerView[]> {
   const router = app.router();
   const wait = longestStart(config.profiles.flatMap(({ servers }) => servers));
-  if (only === undefined) await whileWaiting('starting the servers', app.listed(undefined, wait));
-  const servers = only === undefined ? router.servers() : [await whileStarting(only, router.server(only))];
+  if (only === undefined) await whileWaiting('starting the servers', app.listed(undefined, wait), stop);
+  const servers = only === undefined ? router.servers() : [await whileStarting(only, router.server(only), stop)];
   const [alone] = servers;
   if (only !== undefined && alone?.entry.listing.kind === 'failed') throw alone.entry.listing.error;
   const failed = servers.filter(({ entry }) => entry.listing.kind !== 'listed');
@@ -19,8 +26,12 @@ export async function reachServers(app: App, config: Config, only: string | unde
   if (servers.length > 0 && failed.length === servers.length) {
     throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx list' });
   }
-  if (servers.length === 0) note('no server is configured; add one to the file that `mcpx config path` names');
+  if (servers.length === 0) noteNoServers();
   return servers;
+}
+
+export function noteNoServers(): void {
+  note('no server is configured; add one to the file that `mcpx config path` names');
 }
 
 export function whyMissing({ name, entry: { listing } }: ServerView): string {

@@ -1,30 +1,40 @@
 /** `mcpx read <uri>`: a resource on stdout, text as text and everything else byte by byte. */
 import { McpxError } from '../errors.ts';
-import { locateResource } from '../front/resources.ts';
+import { locateResource, type ResourceHints } from '../front/resources.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import type { Invocation } from './command.ts';
+import type { Flags, Invocation } from './command.ts';
 import { isOnTerminal, print, printBytes, printJson } from './output.ts';
 import { whileStarting } from './progress.ts';
 import { reachServers } from './reach.ts';
-import { withApp } from './session.ts';
+import { sourceFlags, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
   const [uri = ''] = args;
   return withApp(invocation, async (app, config) => {
     const named = flags.value('server');
-    const servers = await reachServers(app, config, named);
-    const { server, uri: own } = locateResource(uri, named, servers);
+    const servers = await reachServers(app, { config, stop, only: named });
+    const { server, uri: own } = locateResource(uri, named, servers, typedHints(flags));
     const request = app.router().forward({
       ...{ server, kind: 'resource', name: own },
       ...{ method: 'resources/read', params: { uri: own } },
       ...{ caller: { key: 'cli', capabilities: {} }, signal: stop },
     });
-    const answer = await whileStarting(server, request);
+    const answer = await whileStarting(server, request, stop);
     if (flags.has('json')) await printJson(answer);
     else for (const part of contentsOf(answer)) await show(part);
     return 0;
   });
+}
+
+/** What `locateResource` would tell a model, for who types. */
+function typedHints(flags: Flags): ResourceHints {
+  return {
+    which: 'say which one with --server',
+    list: `mcpx resources ${sourceFlags(flags)}`
+      .trimEnd()
+      .concat(' lists them; with --server any uri of that server can be read'),
+  };
 }
 
 function contentsOf(answer: unknown): Params[] {

@@ -7,11 +7,11 @@ import { reachServers } from './reach.ts';
 import { withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
-  const { args, flags } = invocation;
+  const { args, flags, stop } = invocation;
   return withApp(
     invocation,
     async (app, config) => {
-      const servers = await reachServers(app, config, args[0]);
+      const servers = await reachServers(app, { config, stop, only: args[0] });
       const offered = servers.map(({ name, resources, templates }) => ({ server: name, resources, templates }));
       const lines = servers.flatMap(rows);
       if (flags.has('json')) await printJson(offered);

@@ -66,6 +66,10 @@ async function serveStdio({ app, config, load, log }: Served, { stop }: Invocati
     throw new McpxError('config', 'no profile is enabled', { hint: 'enable one under "profiles" in the config' });
   // Whatever a dependency prints must not reach stdout, which belongs to JSON-RPC.
   globalThis.console = new Console(process.stderr, process.stderr);
+  if (process.stdin.isTTY === true)
+    note(
+      'mcpx: waiting for an MCP client on stdin; Ctrl-C ends it. mcpx serve --http is a gateway, mcpx help shows more',
+    );
   // Lists are made for the capabilities of the one client, when it has introduced itself.
   if (config.settings.connect.mode === 'eager') app.start();
   const reloading = config.settings.watch

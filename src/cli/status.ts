@@ -14,6 +14,8 @@ export async function run({ flags }: Invocation): Promise<number> {
   const { host, port } = readConfig(flags).settings.http;
   const base =
     flags.value('url')?.replace(/\/(?:mcp\/?)?$/, '') ?? urlOf(host === '0.0.0.0' ? '127.0.0.1' : host, port);
+  if (!URL.canParse(base))
+    throw new McpxError('usage', `"${base}" is no URL`, { hint: 'mcpx status --url http://127.0.0.1:3095' });
   const status = await ask(base);
   if (flags.has('json')) await printJson(status);
   else await print(report(status, base));

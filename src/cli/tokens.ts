@@ -9,7 +9,7 @@ import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { note, paint, paintAnswer, print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
-import { whyMissing } from './reach.ts';
+import { noteNoServers, whyMissing } from './reach.ts';
 import { longestStart, withApp } from './session.ts';
 
 const METHOD =
@@ -42,8 +42,9 @@ interface Costs {
 export function run(invocation: Invocation): Promise<number> {
   return withApp(invocation, async (app, { settings, profiles }) => {
     const wait = longestStart(profiles.flatMap(({ servers }) => servers));
-    await whileWaiting('starting the servers', app.listed(undefined, wait));
+    await whileWaiting('starting the servers', app.listed(undefined, wait), invocation.stop);
     const servers = app.router().servers();
+    if (servers.length === 0) noteNoServers();
     for (const server of servers.filter(({ entry }) => entry.listing.kind !== 'listed')) {
       note(`${paint('yellow', 'warning:')} ${whyMissing(server)}`);
     }
@@ -131,12 +132,11 @@ function partsOf(servers: ServerView[], { tools: [inspect] }: Offered, settings:
 function report({ servers, fixed, total, clients, method }: Costs): string {
   const tokens = (count: number) => `≈ ${count.toLocaleString('en-US')}`;
   const bold = (text: string) => paintAnswer('bold', text);
-  const less = total.without === 0 ? 0 : 100 * (1 - total.with / total.without);
   const rows = [
     ['server', 'tools', 'without mcpx', 'with mcpx'],
     ...servers.map((row) => [row.server, `${row.tools}`, tokens(row.without), tokens(row.with)]),
     ['inspect and exec', '', '', tokens(fixed)],
-    ['total', `${total.tools}`, tokens(total.without), `${tokens(total.with)}, ${less.toFixed(1)} % less`],
+    ['total', `${total.tools}`, tokens(total.without), `${tokens(total.with)}${compared(total)}`],
   ];
   return [
     bold('Tokens that a model reads before the first question'),
@@ -150,6 +150,12 @@ function report({ servers, fixed, total, clients, method }: Costs): string {
     '',
     method,
   ].join('\n');
+}
+
+function compared({ without, with: now }: Costs['total']): string {
+  if (without === 0) return '';
+  const share = 100 * (now / without - 1);
+  return `, ${Math.abs(share).toFixed(1)} % ${share > 0 ? 'more' : 'less'}`;
 }
 
 /** Names shown of what is cut. */

@@ -9,13 +9,13 @@ import { reachServers } from './reach.ts';
 import { withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
-  const { args, flags } = invocation;
+  const { args, flags, stop } = invocation;
   const question = readQuestion(invocation);
   return withApp(
     invocation,
     async (app, config) => {
       const [only] = args;
-      const servers = await reachServers(app, config, only);
+      const servers = await reachServers(app, { config, stop, only });
       if (question !== undefined) {
         const hits = await app.search().find(question, { servers, revision: app.router().revision(), only });
         if (hits.length === 0) note(`no tool matches "${question}"`);

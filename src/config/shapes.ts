@@ -82,12 +82,13 @@ function bareMap(document: JsonRecord): Container[] {
 
 const MARKS = ['command', 'cmd', 'url', 'httpUrl', 'serverUrl', 'uri', 'baseUrl', 'module'];
 
-/** Only such a value can be told from a setting. */
+/** Only such a value can be told from a setting. A server may be called "url": then the value is a map of servers. */
 export function looksLikeServer(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const type = own(value, 'type');
   return (
-    MARKS.some((mark) => Object.hasOwn(value, mark)) || (typeof type === 'string' && TYPES.has(type.toLowerCase()))
+    MARKS.some((mark) => Object.hasOwn(value, mark) && !looksLikeServer(value[mark])) ||
+    (typeof type === 'string' && TYPES.has(type.toLowerCase()))
   );
 }
 

@@ -64,8 +64,24 @@ function about({ name, title, description, mimeType }: Item): string {
   return `${words === '' ? '' : ` — ${cut(oneLine(words), MAX_ABOUT)}`}${type}`;
 }
 
+/** What to do where a URI has no single place. */
+export interface ResourceHints {
+  which: string;
+  list: string;
+}
+
+const FOR_MODELS: ResourceHints = {
+  which: 'say which one in "server_name"',
+  list: 'resources without a uri lists them; with "server_name" any uri of that server can be read',
+};
+
 /** Where a URI is: an exposed one says so itself, any other belongs to the server that was named, or to the only one that has it. */
-export function locateResource(uri: string, server: string | undefined, views: ServerView[]): Located {
+export function locateResource(
+  uri: string,
+  server: string | undefined,
+  views: ServerView[],
+  hints: ResourceHints = FOR_MODELS,
+): Located {
   const exposed = locateUri(uri);
   if (exposed !== undefined) return exposed;
   if (server !== undefined) return { server, uri };
@@ -78,12 +94,12 @@ export function locateResource(uri: string, server: string | undefined, views: S
   if (owner !== undefined && others.length === 0) return { server: owner, uri };
   if (owner !== undefined) {
     throw new McpxError('not_found', `several servers have a resource "${uri}": ${owners.join(', ')}`, {
-      hint: 'say which one in "server_name"',
+      hint: hints.which,
     });
   }
   const known = views.flatMap(({ resources }) => resources.map((item) => String(item.uri)));
   throw new McpxError('not_found', `no server lists a resource "${uri}"${didYouMean(nearest(uri, known))}`, {
-    hint: 'resources without a uri lists them; with "server_name" any uri of that server can be read',
+    hint: hints.list,
   });
 }
 

@@ -59,8 +59,16 @@ export function networkError(name: string, address: string, error: NodeJS.ErrnoE
     return undelivered(`server "${name}" has a certificate that is not trusted: ${why}`, { hint, cause: error });
   }
   if (isConnect(error))
-    return undelivered(`server "${name}" cannot be reached at "${address}": ${why}`, { cause: error });
+    return undelivered(`server "${name}" cannot be reached at "${address}": ${why}`, {
+      hint: connectHint(error),
+      cause: error,
+    });
   return new McpxError('unreachable', `server "${name}" broke off: ${why}`, { cause: error });
+}
+
+function connectHint({ code, syscall }: NodeJS.ErrnoException): string {
+  if (syscall === 'getaddrinfo') return 'check the host in "url", and that this machine has a network';
+  return code === 'ECONNREFUSED' ? 'start it, or correct "url" in the config' : 'check "url" in the config';
 }
 
 /** An AggregateError says that each address of a host was tried in vain. */

@@ -59,7 +59,10 @@ describe('words that are wrong', () => {
     [['list', '--log-levle', 'x'], '--log-levle', 'mcpx help list'],
     [['list', '--config'], 'value is missing', 'mcpx help list'],
     [['exec'], '"exec" needs <target>', 'mcpx help exec'],
-    [['list', 'a'], 'unused args', 'mcpx help list'],
+    [['list', 'a'], '"list" has no use for "a"', 'mcpx help list'],
+    [['list', '--json=yes'], 'option "--json" takes no value', 'mcpx help list'],
+    [['config', 'zzz'], 'there is no command "config zzz"', 'mcpx help config'],
+    [['status', '--url', 'here'], '"here" is no URL', 'mcpx status --url http://'],
   ])('%j', async (words, message, hint) => {
     expect(await mcpx(...words)).toBe(2);
     expect(shown.stderr).toContain(message);
@@ -106,8 +109,15 @@ describe('the shell tool', () => {
   });
 
   test('list of nothing says what to do', async () => {
-    expect(await mcpx('list', '--config', configFile({ mcpServers: {} }))).toBe(0);
-    expect(shown.stdout).toContain('no server is configured');
+    const file = configFile({ mcpServers: {} });
+    for (const command of ['list', 'tools', 'resources', 'prompts', 'lock', 'diff', 'tokens']) {
+      shown.stderr = '';
+      expect(await mcpx(command, '--config', file), command).toBe(0);
+      expect(shown.stderr, command).toBe(
+        'no server is configured; add one to the file that `mcpx config path` names\n',
+      );
+    }
+    expect(shown.stdout).not.toContain('% less');
   });
 
   test('list shows every kind of target without its secrets', async () => {

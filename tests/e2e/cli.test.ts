@@ -1,11 +1,12 @@
 /** The executable on the command line: manners, exit codes, errors with their hints. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { answers, emptyPlace, INITIALIZE, rpc, run, start } from './program.ts';
+import { answers, EXECUTABLE, emptyPlace, INITIALIZE, rpc, run, start } from './program.ts';
 
 describe('first words', () => {
   test('--version is one exact line', async () => {
@@ -189,6 +190,44 @@ test('Ctrl-C ends the gateway with 130, SIGTERM with 0', async () => {
 test('a reader that goes away ends it quietly', async () => {
   const running = start(['tools', '--demo', '--json'], emptyPlace());
   running.child.stdout?.destroy();
-  const { stderr } = await running.finished;
-  expect(stderr).toBe('');
+  const { code, stderr } = await running.finished;
+  expect([code, stderr]).toEqual([0, '']);
+});
+
+test('Ctrl-C ends every wait for a server that does not answer, at once and without another word', async () => {
+  const place = emptyPlace();
+  const script = 'require("fs").writeFileSync(process.argv[1], ""); setInterval(() => {}, 1000)';
+  const commands = [['tools'], ['tools', 'silent'], ['exec', 'silent.x'], ['inspect', 'silent'], ['lock'], ['tokens']];
+  await Promise.all(
+    commands.map(async (words, at) => {
+      const started = join(place.cwd, `started-${at}`);
+      const silent = { command: process.execPath, args: ['-e', script, started], startupTimeout: '5m' };
+      const running = start([...words, '--config', place.file(`${at}.json`, { mcpServers: { silent } })], place);
+      await vi.waitFor(() => expect(existsSync(started)).toBe(true), { timeout: 20_000 });
+      running.child.kill('SIGINT');
+      const { code, stdout, stderr } = await running.finished;
+      expect({ code, stdout, stderr }, words.join(' ')).toEqual({ code: 130, stdout: '', stderr: '' });
+    }),
+  );
+}, 60_000);
+
+test.skipIf(!existsSync('/dev/full'))('an answer that cannot be written is a failure that says so', () => {
+  const { status, stderr } = spawnSync('sh', ['-c', `"${EXECUTABLE}" tools --demo > /dev/full`], {
+    env: emptyPlace().env,
+    encoding: 'utf8',
+  });
+  expect(status).toBe(1);
+  expect(stderr).toContain('error: the answer cannot be written: ');
+});
+
+test('mistakes in a config are told to programs too', async () => {
+  const place = emptyPlace();
+  const file = place.file('mcp.json', { mcpServers: { a: { comand: 'x' } } });
+  const { code, stdout, stderr } = await run(['config', 'validate', '--json', file], place);
+  expect(code).toBe(6);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ok: false,
+    mistakes: [{ message: 'server "a" has neither "command" nor "url"', line: 1 }],
+  });
+  expect(stderr).toContain('error: server "a"');
 });
