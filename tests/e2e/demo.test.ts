@@ -1,9 +1,11 @@
 /** `mcpx demo` as a new user meets it: an empty folder, an empty home, an empty PATH, no network. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { EXECUTABLE, emptyPlace, post, start } from './program.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
 
 test('the executable alone serves the demo, and what it prints can be pasted', async () => {
   const place = emptyPlace();
@@ -16,6 +18,10 @@ test('the executable alone serves the demo, and what it prints can be pasted', a
 
   const [, before = '', after = ''] = /without mcpx +≈ (\d+)[\s\S]*with mcpx +≈ (\d+)/.exec(stdout) ?? [];
   expect(Number(after)).toBeLessThan(Number(before) / 2);
+  for (const name of ['README.md', 'README.zh-CN.md']) {
+    const [, shown = name] = /^\$ mcpx demo\n(.*?)…$/ms.exec(readFileSync(join(ROOT, name), 'utf8')) ?? [];
+    expect(stdout).toContain(shown);
+  }
 
   const [, page = ''] = /^status page +(\S+)$/m.exec(stdout) ?? [];
   expect(await (await fetch(page)).text()).toContain('<title>mcpx</title>');

@@ -99,7 +99,7 @@ const CONVERT_BASE: BuiltinTool = {
     {
       number: {
         type: 'string',
-        description: 'The digits, such as "ff" or "-1010"',
+        description: 'The digits, such as "255", "-1010" or "ff"',
         minLength: 1,
         maxLength: MAX_DIGITS,
       },
