@@ -123,6 +123,15 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     await page.getByText('four characters to a token').waitFor();
   });
 
+  test('says what to do where there is no server, and nothing that is not so', async () => {
+    const url = await gateway({ mcpServers: {} });
+    const { page, complaints } = await open(url);
+    await page.getByText('No server is configured.').waitFor();
+    const text = await page.locator('main').innerText();
+    for (const wrong of ['A client reads', 'Searches', 'usable']) expect(text).not.toContain(wrong);
+    expect(complaints).toEqual([]);
+  });
+
   test('shows calls as they happen, and no argument of them', async () => {
     const url = await gateway(CONFIG);
     const { page } = await open(url);

@@ -83,9 +83,9 @@ function drawLink() {
 
 function drawReadings() {
   const all = [...seen.readings].filter(([, { tools }]) => tools > 0);
+  const head = all.length === 0 ? [] : [quiet(say('reads'))];
   fill('readings', all, () => [
-    quiet(say('reads')),
-    ...(all.length === 0 ? [element('p', { className: 'big quiet', text: say('nothingYet') })] : []),
+    ...head,
     ...all.map(([profile, reading]) => drawReading(all.length > 1 ? profile : '', reading)),
   ]);
 }
@@ -223,7 +223,8 @@ function drawTools() {
   const all = status?.profiles.find(({ name }) => name === $('profile').value)?.servers ?? [];
   const count = all.reduce((sum, server) => sum + server.tools, 0);
   const found = tools?.length === 0 ? say('noneFound') : countOfTools(tools?.length ?? 0);
-  $('found').textContent = tools === undefined ? say('searchHint', countOfTools(count)) : found;
+  const hint = count === 0 ? '' : say('searchHint', countOfTools(count));
+  $('found').textContent = tools === undefined ? hint : found;
   fill('tools', tools ?? [], () =>
     (tools ?? []).map(({ server, name, signature, description }) =>
       element(
