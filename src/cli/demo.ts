@@ -50,7 +50,7 @@ function report({ url, auth }: Place, offer: Offer): string {
     `  ${curl({ url, auth }, 'exec', exec)}`,
     '',
     bold('Connect a client to this demo: put one of these into its MCP config'),
-    `  ${JSON.stringify({ mcpServers: { mcpx: { type: 'http', url: `${url}/mcp` } } })}`,
+    `  ${JSON.stringify({ mcpServers: { mcpx: httpSnippet({ url, auth }) } })}`,
     `  ${JSON.stringify({ mcpServers: { mcpx: stdioSnippet() } })}`,
     '',
     `status page  ${url}/`,
@@ -87,6 +87,11 @@ function curl({ url, auth }: Place, name: string, args: unknown): string {
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
   const header = auth ? ` -H "authorization: Bearer $MCPX_TOKEN"` : '';
   return `curl -s ${url}/mcp -H 'content-type: application/json'${header} -d '${JSON.stringify(body)}'`;
+}
+
+function httpSnippet({ url, auth }: Place): unknown {
+  const headers = { Authorization: 'Bearer ${MCPX_TOKEN}' };
+  return { type: 'http', url: `${url}/mcp`, ...(auth && { headers }) };
 }
 
 function stdioSnippet(): { command: string; args: string[] } {

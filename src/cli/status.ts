@@ -1,6 +1,7 @@
 /** `mcpx status`: what a running gateway says of its servers: states, reasons, when it will try again. */
 import { lookup, worldOf } from '../config/world.ts';
 import { McpxError, messageOf } from '../errors.ts';
+import { codeOf } from '../files.ts';
 import type { Conflict, ServerStatus, Status } from '../listen/gateway.ts';
 import { urlOf } from '../listen/guard.ts';
 import type { Invocation } from './command.ts';
@@ -41,9 +42,10 @@ async function ask(base: string): Promise<Status> {
   return (await response.json()) as Status;
 }
 
-/** What fetch wraps, such as ECONNREFUSED. */
+/** What fetch wraps, such as ECONNREFUSED; the words of a TLS library help nobody. */
 function reasonOf(error: unknown): string {
-  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return codeOf(cause) ?? messageOf(cause);
 }
 
 function report({ version, uptime, profiles, calls }: Status, base: string): string {

@@ -39,6 +39,17 @@ test('the executable alone serves the demo, and what it prints can be pasted', a
   expect(status.profiles[0].servers).toHaveLength(5);
 });
 
+test('a demo with a token says where the token goes, and the token itself nowhere', async () => {
+  const place = emptyPlace();
+  const demo = start(['demo', '--port', '0'], { ...place, env: { ...place.env, MCPX_TOKEN: 'correct-horse' } });
+  await demo.wrote('stdout', 'Running.');
+  const { stdout } = demo.said;
+  const [, snippet = ''] = /^ *(\{"mcpServers".*"url".*\})$/m.exec(stdout) ?? [];
+  expect(JSON.parse(snippet).mcpServers.mcpx.headers).toEqual({ Authorization: 'Bearer ${MCPX_TOKEN}' });
+  expect(stdout.match(/-H "authorization: Bearer \$MCPX_TOKEN"/g)).toHaveLength(2);
+  expect(stdout).not.toContain('correct-horse');
+});
+
 const canUnshare = spawnSync('unshare', ['-n', 'sh', '-c', 'ip link set lo up'], { stdio: 'ignore' }).status === 0;
 
 test.skipIf(!canUnshare)(
