@@ -2,8 +2,12 @@
 import { ACTIONS } from './actions.ts';
 import { CHINESE_ACTIONS } from './chinese-actions.ts';
 import { CHINESE_THINGS } from './chinese-things.ts';
+import { CHINESE_WORLD } from './chinese-world.ts';
+import { createEmphasis } from './emphasis.ts';
 import { type Act, createIntents } from './intent.ts';
 import { LEADS } from './leads.ts';
+import { WORLD_LEADS } from './leads-world.ts';
+import { createPhrasing } from './phrasing.ts';
 import { PRODUCTS } from './products.ts';
 import { GENERAL_ACTS, STOP_CHINESE, STOP_ENGLISH } from './stopwords.ts';
 import { THINGS } from './things.ts';
@@ -37,6 +41,8 @@ export interface Meanings {
   wordsOf(text: string): string[];
   /** The words of a server's name, and what such a product is for. */
   productOf(server: string): { own: string[]; purpose: string[] };
+  /** Whether a word is the name of a product and nothing else. */
+  isProduct(word: string): boolean;
   /** What a tool does, by its name and first sentence. */
   actOf(name: string, sentence: string): Act | undefined;
 }
@@ -55,36 +61,23 @@ const WEIGHT = {
 /** Of the English words for a Chinese one, by place. */
 const FALLING = [1, 0.85, 0.75, 0.7];
 /** Of an act that may be done to anything. */
-const GENERAL = 0.85;
+const GENERAL = 0.7;
 const MAX_QUESTION = 1000;
 const MAX_CONCEPTS = 40;
 const MAX_PHRASE = 4;
 
-/** What is named in a question rather than asked for, with what it is. */
-const NAMED: readonly [RegExp, string][] = [
-  [/\S+@[\w-]+\.[\w.]+/gu, ' email '],
-  [/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|app|edu|gov|cn|de|uk|jp)\b\S*/giu, ' url web page '],
-  [/[\w./\\-]+\.(?:png|jpe?g|gif|webp|svg|bmp)\b/giu, ' image file '],
-  [
-    /[\w./\\-]+\.(?:docx?|pdf|txt|md|ya?ml|toml|ini|log|html?|css|[cm]?[jt]sx?|py|go|rs|java|sh|zip|gz|env)\b/giu,
-    ' file ',
-  ],
-  [/[\w./\\-]+\.(?:xlsx?|csv|tsv)\b/giu, ' file table '],
-  [/(?<=^|\s)#\p{L}[\p{L}\d_-]*/gu, ' channel '],
-  [/(?<=^|\s)@\p{L}[\p{L}\d_.-]*/gu, ' user '],
-  // The verb and its preposition belong together.
-  [/\blook\s+(.{1,40}?)\s+up\b/giu, ' search $1 '],
-];
-
 export function createMeanings(): Meanings {
   const words = createWords();
   const intents = createIntents();
+  const emphasis = createEmphasis();
+  const phrasing = createPhrasing();
   const same = readSame([...ACTIONS, ...THINGS]);
-  const leads = readLeads(LEADS);
+  const leads = readLeads([...LEADS, ...WORLD_LEADS]);
   const products = readProducts(PRODUCTS);
-  const chinese = readChinese([...CHINESE_ACTIONS, ...CHINESE_THINGS]);
+  const chinese = readChinese([...CHINESE_ACTIONS, ...CHINESE_THINGS, ...CHINESE_WORLD]);
   const longest = Math.max(...[...chinese.keys()].map((word) => word.length));
   const general = new Set(GENERAL_ACTS.split(' ').map(stem));
+  const first = new Set([...ACTIONS, ...THINGS].map((group) => stem(group.split(' ')[0] ?? '')));
   const stop = new Set(STOP_ENGLISH.split(' ').map(stem));
   const stopChinese = new Set(STOP_CHINESE.split(' '));
 
@@ -92,12 +85,14 @@ export function createMeanings(): Meanings {
 
   function fromEnglish(typed: string[]): Concept[] {
     const concepts: Concept[] = [];
+    const weights = emphasis.of(typed, (one) => !stop.has(one));
     for (let at = 0; at < typed.length; ) {
       const length = phraseAt(typed, at, isPhrase);
       const said = typed.slice(at, at + length);
+      const weight = (weights[at] ?? 1) * (general.has(said.join(' ')) ? GENERAL : 1);
       at += length;
       const terms = length > 1 ? phrase(said) : word(said[0] ?? '');
-      if (terms.length > 0) concepts.push({ terms, weight: general.has(said.join(' ')) ? GENERAL : 1 });
+      if (terms.length > 0) concepts.push({ terms, weight });
     }
     return concepts;
   }
@@ -128,15 +123,22 @@ export function createMeanings(): Meanings {
   }
 
   function fromChinese(run: string): Concept[] {
-    return piecesOf(run, chinese, longest).flatMap((piece): Concept[] => {
-      const meant = chinese.get(piece);
-      if (meant !== undefined) {
-        const weight = general.has(meant[0]?.join(' ') ?? '') ? GENERAL : 1;
-        return [{ terms: [{ words: [piece], weight: 1 }, ...inEnglish(meant)], weight }];
-      }
-      const rest = words.segment(piece).filter((one) => !stopChinese.has(one));
-      return rest.map(asTyped);
-    });
+    return emphasis.parts(run).flatMap(({ text, weight }) =>
+      piecesOf(text, chinese, longest)
+        .flatMap(fromPiece)
+        .map((concept) => ({ ...concept, weight: concept.weight * weight })),
+    );
+  }
+
+  function fromPiece(piece: string): Concept[] {
+    const meant = chinese.get(piece);
+    if (meant !== undefined) {
+      const usual = general.has(meant[0]?.join(' ') ?? '') ? GENERAL : 1;
+      const weight = emphasis.isTime(piece) ? emphasis.time : usual;
+      return [{ terms: [{ words: [piece], weight: 1 }, ...inEnglish(meant)], weight }];
+    }
+    const rest = words.segment(piece).filter((one) => !stopChinese.has(one));
+    return rest.map(asTyped);
   }
 
   function inEnglish(meant: string[][]): Term[] {
@@ -148,14 +150,11 @@ export function createMeanings(): Meanings {
   return {
     words,
     read(question) {
-      const text = NAMED.reduce(
-        (rest, [what, kind]) => rest.replace(what, kind),
-        plain(question.slice(0, MAX_QUESTION)),
-      );
+      const text = phrasing.of(plain(question.slice(0, MAX_QUESTION)));
       const runs = unspacedRuns(text);
       const typed = words.of(runs.reduce((rest, run) => rest.replace(run, ' '), text));
       const concepts = [...fromEnglish(typed), ...runs.flatMap(fromChinese)];
-      const asked = intents.isQuestion(typed[0]) ? 'read' : undefined;
+      const asked = intents.isQuestion(typed, text) ? 'read' : undefined;
       const said = concepts.flatMap(({ terms }) =>
         terms.filter(({ weight }) => weight === 1).flatMap((term) => term.words),
       );
@@ -172,6 +171,7 @@ export function createMeanings(): Meanings {
       const named = words.of(server);
       return { own: named, purpose: [...new Set(named.flatMap((one) => products.get(one) ?? []))] };
     },
+    isProduct: (word) => products.has(word) && !stop.has(word) && !first.has(word) && !general.has(word),
     actOf: (name, sentence) => intents.actOf(words.of(name)) ?? intents.actOf(words.of(sentence).slice(0, 1)),
   };
 }

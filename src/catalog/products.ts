@@ -2,7 +2,7 @@
 
 /** Names as they appear in the names of servers > what people would say instead. */
 export const PRODUCTS: readonly string[] = [
-  'github gitlab gitea bitbucket gogs azuredevops > code repository hosting git project',
+  'github gitlab gitea bitbucket gogs azuredevops > code repository hosting git project pull request issue branch commit',
   'git svn mercurial > version control code repository',
   'jira linear youtrack shortcut redmine bugzilla > issue ticket tracker project task',
   'asana trello monday clickup todoist ticktick things planner > task todo board project',

@@ -1,7 +1,7 @@
 /** Which tools fit a question best: BM25 for each thing asked for, in the way it is said best, and how much of the question is met. */
 import type { Corpus, Document, Home } from './corpus.ts';
 import { suits } from './intent.ts';
-import type { Concept, Term } from './meanings.ts';
+import type { Concept, Meanings, Term } from './meanings.ts';
 
 export interface Ranked extends Document {
   /** Comparable within one answer only. */
@@ -31,7 +31,7 @@ const MISSPELT = 5;
 
 export function rank(question: string, corpus: Corpus, prior: Prior): Ranked[] {
   const { concepts, act } = corpus.meanings.read(question);
-  const kinship = kinshipOf(concepts, corpus.homes);
+  const kinship = kinshipOf(concepts, corpus);
   const ranked: Ranked[] = [];
   for (const [id, score] of combine(concepts, corpus)) {
     const document = corpus.documents[id];
@@ -143,12 +143,12 @@ function createLookup({ text, documents }: Corpus): Lookup {
 }
 
 /** How much a question speaks of each server as such, from 0 to 1. */
-function kinshipOf(concepts: Concept[], homes: Map<string, Home>): Map<string, number> {
+function kinshipOf(concepts: Concept[], { homes, meanings }: Corpus): Map<string, number> {
   const kinship = new Map<string, number>();
   for (const { terms } of concepts) {
     const shares = new Map<string, number>();
     for (const [server, home] of homes) {
-      const share = Math.max(0, ...terms.map(({ words, weight }) => weight * spokenOf(words, home)));
+      const share = Math.max(0, ...terms.map(({ words, weight }) => weight * spokenOf(words, home, meanings)));
       if (share > 0) shares.set(server, share);
     }
     const rarity = Math.log(1 + homes.size / shares.size) / Math.log(1 + homes.size);
@@ -157,7 +157,7 @@ function kinshipOf(concepts: Concept[], homes: Map<string, Home>): Map<string, n
   return kinship;
 }
 
-function spokenOf(words: string[], { own, purpose }: Home): number {
-  if (words.some((word) => own.has(word))) return 1;
+function spokenOf(words: string[], { own, purpose }: Home, { isProduct }: Meanings): number {
+  if (words.some((word) => own.has(word) || (purpose.has(word) && isProduct(word)))) return 1;
   return words.some((word) => purpose.has(word)) ? PURPOSE : 0;
 }

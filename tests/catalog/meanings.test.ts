@@ -1,6 +1,11 @@
 /** What questions are read as: concepts with weights, and the act that is asked for. */
 import { describe, expect, test } from 'vitest';
+import { CHINESE_ACTIONS } from '../../src/catalog/chinese-actions.ts';
+import { CHINESE_THINGS } from '../../src/catalog/chinese-things.ts';
+import { CHINESE_WORLD } from '../../src/catalog/chinese-world.ts';
 import { suits } from '../../src/catalog/intent.ts';
+import { LEADS } from '../../src/catalog/leads.ts';
+import { WORLD_LEADS } from '../../src/catalog/leads-world.ts';
 import { createMeanings } from '../../src/catalog/meanings.ts';
 import { stem } from '../../src/catalog/words.ts';
 
@@ -27,6 +32,11 @@ describe('a question is read with the words of tools', () => {
     ['write to tom@example.com', ['email']],
     ['post in #general', ['channel']],
     ['who is @tom', ['user']],
+    ['take the old page offline', ['unpublish', 'page']],
+    ['let the team know', ['notify', 'message']],
+    ['merge that PR', ['merge', 'pull', 'request']],
+    ['发封邮件', ['send', 'email']],
+    ['公司到机场多少公里', ['distance']],
   ];
   test.each(SOUGHT)('%s', (question, expected) => {
     const sought = soughtBy(question);
@@ -38,6 +48,33 @@ describe('a question is read with the words of tools', () => {
     expect(concepts).toHaveLength(1);
     expect(concepts[0]?.terms[0]).toEqual({ words: ['folder'], weight: 1 });
     expect(concepts[0]?.terms.slice(1).every(({ weight }) => weight < 1)).toBe(true);
+  });
+
+  /** By the words of the way it is said best. */
+  const weightOf = (question: string, word: string) =>
+    meanings.read(question).concepts.find(({ terms }) => terms.some(({ words }) => words.includes(stem(word))))?.weight;
+
+  const LESS: [question: string, wanted: string, beside: string][] = [
+    ['report a bug about the calendar', 'bug', 'calendar'],
+    ['add a task: buy a phone', 'task', 'phone'],
+    ['read the issue from last monday', 'issue', 'monday'],
+    ['write the letter 42', 'letter', '42'],
+    ['发邮件说日历坏了', 'email', 'calendar'],
+    ['明天的文件', 'file', 'calendar'],
+  ];
+  test.each(LESS)('%s: "%s" says more than "%s"', (question, wanted, beside) => {
+    expect(weightOf(question, wanted)).toBeGreaterThan(weightOf(question, beside) ?? Number.NaN);
+  });
+
+  test('a clock in Chinese is no click', () => {
+    expect(soughtBy('三点半开会').has('click')).toBe(false);
+    expect(soughtBy('点登录按钮').has('click')).toBe(true);
+  });
+
+  test('products are known by their names, and common words are none', () => {
+    expect(['slack', 'notion', 'outlook', 'memory', 'map', 'make'].map(meanings.isProduct)).toEqual([
+      ...[true, true, true, false, false, false],
+    ]);
   });
 
   test('names of files, pages and people are not searched for themselves', () => {
@@ -63,6 +100,17 @@ describe('a question is read with the words of tools', () => {
   });
 });
 
+describe('the tables', () => {
+  const TABLES: [name: string, lines: readonly string[], sign: string][] = [
+    ['leads', [...LEADS, ...WORLD_LEADS], ' > '],
+    ['Chinese', [...CHINESE_ACTIONS, ...CHINESE_THINGS, ...CHINESE_WORLD], '='],
+  ];
+  test.each(TABLES)('%s say each thing once: the second would hide the first', (_, lines, sign) => {
+    const said = lines.flatMap((line) => (line.split(sign)[0] ?? '').split(' '));
+    expect(said.filter((one, at) => said.indexOf(one) !== at)).toEqual([]);
+  });
+});
+
 describe('acts', () => {
   const ASKED: [question: string, act: string | undefined][] = [
     ['which files are there', 'read'],
@@ -76,6 +124,10 @@ describe('acts', () => {
     ['新建文件', 'create'],
     ['查文件', 'read'],
     ['files', undefined],
+    ['how do I delete a label', 'delete'],
+    ['线上有没有报警', 'read'],
+    ['是谁删除了文件', 'read'],
+    ['am I free on Monday', 'read'],
   ];
   test.each(ASKED)('%s asks to %s', (question, act) => {
     expect(meanings.read(question).act).toBe(act);
