@@ -102,7 +102,7 @@ function hints(annotations: unknown): string {
 
 function shortForm(tool: RenderableTool, maxDescription = SHORT_DESCRIPTION): string {
   const { name, inputSchema } = tool;
-  const args = takesNothing(inputSchema) ? '' : topType(inputSchema, startWriting(inputSchema, SHORT, new Set()));
+  const args = argumentsType(inputSchema, () => startWriting(inputSchema, SHORT, new Set()));
   const signature = `${oneLine(clean(name))}(${args})`;
   const sentence = cut(firstSentence(String(tool.description ?? tool.title ?? '')), maxDescription);
   return sentence === '' ? signature : `${signature} // ${sentence}`;
@@ -110,7 +110,8 @@ function shortForm(tool: RenderableTool, maxDescription = SHORT_DESCRIPTION): st
 
 function signatureOf({ name, inputSchema, outputSchema }: RenderableTool, input: Writing, output: Writing): string {
   const optional = parameters(inputSchema).every((parameter) => !parameter.required);
-  const args = takesNothing(inputSchema) ? '' : `args${optional ? '?' : ''}: ${topType(inputSchema, input)}`;
+  const type = argumentsType(inputSchema, () => input);
+  const args = type === '' ? '' : `args${optional ? '?' : ''}: ${type}`;
   const result = isSchema(outputSchema) ? `: ${topType(outputSchema, output)}` : '';
   return `${oneLine(clean(name))}(${args})${result}`;
 }
@@ -121,6 +122,17 @@ function topType(schema: unknown, writing: Writing): string {
   const comment = commentText(descriptionOf(schema, writing), notes, writing.style.maxDescription);
   if (comment === '') return text;
   return text.includes('\n') ? withComment(text, comment) : `${text} ${blockComment(comment)}`;
+}
+
+/** Empty where there are none. */
+function argumentsType(schema: unknown, writing: () => Writing): string {
+  if (!takesNothing(schema)) return topType(schema, writing());
+  return isUntold(schema) ? 'object' : '';
+}
+
+/** A schema that says nothing at all does not say that there are no arguments. */
+function isUntold(schema: unknown): boolean {
+  return isSchema(schema) && !['type', 'properties', 'additionalProperties'].some((keyword) => keyword in schema);
 }
 
 function takesNothing(schema: unknown): boolean {
@@ -147,8 +159,9 @@ function takesNothing(schema: unknown): boolean {
   });
 }
 
-/** The names of a tool's parameters in order, `?` for optional: "path, tail?". At most twenty. */
+/** The names of a tool's parameters in order, `?` for optional: "path, tail?". At most twenty; `…` where they are not told. */
 export function parameterList(schema: unknown): string {
+  if (takesNothing(schema) && isUntold(schema)) return '…';
   const all = parameters(schema).map(({ name, required }) => `${oneLine(clean(name))}${required ? '' : '?'}`);
   return all.length > MAX_PARAMETERS ? [...all.slice(0, MAX_PARAMETERS), '…'].join(', ') : all.join(', ');
 }

@@ -171,6 +171,7 @@ const LISTS: [string, unknown, string][] = [
   ['required and optional ones', { properties: { path: {}, tail: {} }, required: ['path'] }, 'path, tail?'],
   ['none', { type: 'object' }, ''],
   ['no schema', undefined, ''],
+  ['that nothing is told of them', { $schema: 'http://json-schema.org/draft-07/schema#' }, '…'],
   ['those behind a reference', { $ref: '#/$defs/A', $defs: { A: { properties: { a: {} }, required: ['a'] } } }, 'a'],
   ['those of all parts', { allOf: [{ properties: { a: {} }, required: ['a'] }, { properties: { b: {} } }] }, 'a, b?'],
   [
