@@ -17,7 +17,8 @@ import { invalidTypes } from './token-types.mjs';
 const METHOD = `Counted with o200k (gpt-tokenizer), as JSON where it is JSON:
   raw       name, description and inputSchema of every tool, and the instructions of every server
   menu      the same of what mcpx shows: its own tools and its own instructions
-  server    the answer of inspect for a whole server, beside all of its definitions (name, description, inputSchema, outputSchema)
+  server    the answer of inspect for a whole server, beside all of its definitions (name, description, inputSchema, outputSchema) and its
+            instructions, with which the answer begins
   tool      the answer of inspect for one tool without its example, beside the definition of that tool
   task      menu, search, inspect of one tool, exec: what the model reads, and the arguments that it writes
 `;

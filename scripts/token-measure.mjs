@@ -92,7 +92,7 @@ function rawCost({ tools, instructions }) {
 }
 
 /** What `inspect` answers for a server, and for each of its tools, beside what the definitions cost. */
-async function lookUp(client, { name, tools }) {
+async function lookUp(client, { name, tools, instructions }) {
   const whole = await client.call('inspect', { server_name: name });
   const shares = [];
   for (const tool of tools) {
@@ -105,7 +105,7 @@ async function lookUp(client, { name, tools }) {
     name,
     count: tools.length,
     raw,
-    definitions: countJson(tools.map(defined)),
+    definitions: countJson(tools.map(defined)) + count(instructions),
     inspected: count(whole.text),
     shares,
   };
