@@ -4,7 +4,7 @@ import type { App } from '../app/app.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
 import { type Located, locate } from '../front/target.ts';
 import { compileProjection, type Projection } from '../router/project.ts';
-import { jsonOf } from '../router/results.ts';
+import { partOf, valuesOf } from '../router/results.ts';
 import type { ToolResult } from '../router/router.ts';
 
 import { isRecord, type Params } from '../wire/message.ts';
@@ -82,13 +82,13 @@ function readArgsFile(file: string): string {
 
 /** The part alone: text as it is, anything else as JSON. */
 async function showPart(result: ToolResult, select: Projection, flags: Flags): Promise<number> {
-  const value = jsonOf(result);
-  if (value === undefined) {
+  const values = valuesOf(result);
+  if (values.length === 0) {
     throw new McpxError('failed', 'the tool ran, but its result is no JSON and has no parts to select', {
       hint: 'run it without --select to see the result',
     });
   }
-  const part = select(value);
+  const part = partOf(values, select);
   if (typeof part === 'string' && !flags.has('json')) await print(part);
   else await printJson(part);
   return 0;

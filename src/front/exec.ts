@@ -2,7 +2,7 @@
 import { McpxError } from '../errors.ts';
 import { readCalls, runBatch, type Slot } from '../router/batch.ts';
 import { compileProjection, type Projection } from '../router/project.ts';
-import { isText, jsonOf, shapeResult } from '../router/results.ts';
+import { isText, shapeResult, valuesOf } from '../router/results.ts';
 import type { ToolResult, Way } from '../router/router.ts';
 import { asksForInput } from '../upstream/rounds.ts';
 import type { Params } from '../wire/message.ts';
@@ -74,7 +74,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     });
     meter.result(answer, shaped);
     const shown = withNotes(shaped, notes);
-    return { ...target, shown, ...(result.isError !== true && { value: { of: referable(result) } }) };
+    return { ...target, shown, ...(result.isError !== true && { values: referable(result) }) };
   }
 
   /** What else the request holds belongs to it as a whole, and no single call may have it. */
@@ -122,11 +122,11 @@ function withNotes(result: ToolResult, notes: string[]): ToolResult {
 }
 
 /** What a later call may refer to: the JSON of a result, else its text. */
-function referable(result: ToolResult): unknown {
-  const value = jsonOf(result);
-  if (value !== undefined) return value;
+function referable(result: ToolResult): unknown[] {
+  const values = valuesOf(result);
+  if (values.length > 0) return values;
   const texts = (Array.isArray(result.content) ? result.content : []).filter(isText);
-  return texts.map(({ text }) => text).join('\n');
+  return [texts.map(({ text }) => text).join('\n')];
 }
 
 /** One result of many: every block under the number of its call, `isError` when none of them worked. */

@@ -2,7 +2,7 @@
 import { McpxError } from '../errors.ts';
 import { findInText, pageText } from '../render/page.ts';
 import { compileProjection } from '../router/project.ts';
-import { presentValue, readJson } from '../router/results.ts';
+import { nothingIn, presentValue, readJson } from '../router/results.ts';
 import type { ToolResult } from '../router/router.ts';
 import { RESULT_LIFE, type Stored } from '../router/shelf.ts';
 import type { Params } from '../wire/message.ts';
@@ -38,7 +38,9 @@ async function selectFrom(stored: Stored, expression: unknown, { settings, shelf
   }
   const { inspect } = dialectOf(settings.front);
   const readOn = (call: Params) => written(inspect, call);
-  return { content: presentValue(select(value), { settings, shelf, title: stored.title, readOn }) };
+  const part = select(value);
+  if (part === null) return { content: nothingIn(value) };
+  return { content: presentValue(part, { settings, shelf, title: stored.title, readOn }) };
 }
 
 function find(stored: Stored, query: unknown, { settings }: Deps): ToolResult {

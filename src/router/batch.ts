@@ -9,8 +9,8 @@ const MAX_DEPTH = 32;
 /** What a call gave: what is shown of it, and what later calls may refer to. */
 export interface Slot<T> {
   shown: T;
-  /** A failed call has no value, and calls that refer to it are not made. */
-  value?: { of: unknown };
+  /** Readings of its result, the first that has what is referred to counts. A failed call has none, and calls that refer to it are not made. */
+  values?: unknown[];
 }
 
 export interface BatchOptions<T> {
@@ -49,14 +49,14 @@ export function runBatch<T>(calls: Params[], { run, failed }: BatchOptions<T>): 
     const begin = async (): Promise<Slot<T>> => {
       try {
         const args = readArguments(call.arguments);
-        const values = new Map<number, unknown>();
+        const values = new Map<number, unknown[]>();
         for (const earlier of referencesIn(args, index)) {
           // Earlier ones only: a cycle cannot be written.
-          const value = (await slots[earlier])?.value;
-          if (value === undefined) {
+          const readings = (await slots[earlier])?.values;
+          if (readings === undefined) {
             throw new McpxError('arguments', `not run: it refers to call ${earlier}, which failed`);
           }
-          values.set(earlier, value.of);
+          values.set(earlier, readings);
         }
         return await run(args === undefined ? call : { ...call, arguments: filledIn(args, values, 0) }, index);
       } catch (error) {
@@ -119,7 +119,7 @@ function readReference(text: string, own: number): Reference {
   return { index, path };
 }
 
-function filledIn(value: unknown, values: ReadonlyMap<number, unknown>, depth: number): unknown {
+function filledIn(value: unknown, values: ReadonlyMap<number, unknown[]>, depth: number): unknown {
   const reference = referenceOf(value);
   if (reference !== undefined) return lookUp(reference, values);
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
@@ -127,17 +127,26 @@ function filledIn(value: unknown, values: ReadonlyMap<number, unknown>, depth: n
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledIn(inner, values, depth + 1)]));
 }
 
-function lookUp(text: string, values: ReadonlyMap<number, unknown>): unknown {
+function lookUp(text: string, values: ReadonlyMap<number, unknown[]>): unknown {
   const { index, path } = readReference(text, Infinity);
-  let value = values.get(index);
-  let at = String(index);
+  const found = (values.get(index) ?? []).map((value) => follow(value, path, String(index)));
+  const there = found.find((one) => one.missing === undefined);
+  if (there !== undefined) return there.value;
+  const last = found.at(-1);
+  throw nothingAt(text, last?.missing ?? '', last?.value);
+}
+
+/** What is at the end of a path, or the last thing that was there and where it was. */
+function follow(from: unknown, path: Reference['path'], start: string): { value: unknown; missing?: string } {
+  let value = from;
+  let at = start;
   for (const step of path) {
     const key = typeof step === 'number' && step < 0 && Array.isArray(value) ? value.length + step : step;
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) throw nothingAt(text, at, value);
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return { value, missing: at };
     value = (value as Record<string | number, unknown>)[key];
     at += typeof step === 'number' ? `[${step}]` : `.${step}`;
   }
-  return value;
+  return { value };
 }
 
 function nothingAt(text: string, at: string, value: unknown): McpxError {

@@ -8,7 +8,7 @@ import { renderJson } from '../render/toon.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Projection } from './project.ts';
 import type { ToolResult } from './router.ts';
-import { RESULT_LIFE, type Shelf } from './shelf.ts';
+import { RESULT_LIFE, type Shelf, type Stored } from './shelf.ts';
 
 export interface Shaping {
   settings: Pick<Settings, 'compression' | 'front' | 'limits'>;
@@ -36,10 +36,10 @@ const textBlock = (text: string): Text => ({ type: 'text', text });
 export function shapeResult(result: ToolResult, shaping: Shaping): ToolResult {
   const { select } = shaping;
   if (select === undefined || result.isError === true) return whole(result, shaping);
-  const value = jsonOf(result);
+  const values = valuesOf(result);
   try {
-    if (value === undefined) throw new Error('the result is no JSON, and so has no parts to select');
-    return selected(result, value, select, shaping);
+    if (values.length === 0) throw new Error('the result is no JSON, and so has no parts to select');
+    return selected(result, values, select, shaping);
   } catch (error) {
     const note = `error: the tool ran, do not run it again for this; ${messageOf(error)}. Its result without "select":`;
     const shaped = whole(result, shaping);
@@ -50,19 +50,35 @@ export function shapeResult(result: ToolResult, shaping: Shaping): ToolResult {
 /** A JSON value for a model: short, or its head and a handle. */
 export function presentValue(value: unknown, shaping: Omit<Shaping, 'select'>): Text[] {
   const text = renderJson(value, shaping.settings.compression);
-  const blocks = present({ text, value }, shaping) ?? [textBlock(text)];
-  if (value !== null) return blocks;
-  return [...blocks, textBlock('[nothing there: "select" matched nothing, or what it matched is null]')];
+  return present({ text, value }, shaping) ?? [textBlock(text)];
 }
 
-function selected(result: ToolResult, value: unknown, select: Projection, shaping: Shaping): ToolResult {
-  const part = select(value);
+/** What is said where a selection gave null. */
+export function nothingIn(value: unknown): Text[] {
+  const why = '"select" matched nothing, or what it matched is null';
+  return [textBlock('null'), textBlock(`[${why}; the type of the whole: ${renderShape(value)}]`)];
+}
+
+function selected(result: ToolResult, values: unknown[], select: Projection, shaping: Shaping): ToolResult {
+  const part = partOf(values, select);
   const others = (result.content ?? []).filter((block) => !isText(block));
   const { structuredContent: _, content: __, ...rest } = result;
-  const blocks = presentValue(part, shaping);
-  if (part === null) blocks.push(textBlock(`[the type of the result: ${renderShape(value)}]`));
+  const blocks = part === null ? [...nothingIn(values.at(-1)), ...kept(result, shaping)] : presentValue(part, shaping);
   const structured = shaping.settings.front.structured === 'always' && isRecord(part);
   return { ...rest, content: [...blocks, ...others], ...(structured && { structuredContent: part }) };
+}
+
+/** What is selected from the first reading that has it; null where none has. */
+export function partOf(values: unknown[], select: Projection): unknown {
+  return values.map(select).find((found) => found !== null) ?? null;
+}
+
+/** The result of a tool that ran, for another selection: the tool need not run again. */
+function kept(result: ToolResult, shaping: Shaping): Text[] {
+  const value = valuesOf(result).at(-1);
+  const stored = keep({ text: renderJson(value, shaping.settings.compression), value }, shaping);
+  const call = stored && shaping.readOn({ result: stored.id, select: exampleSelect(value) });
+  return [textBlock(`[the tool ran, do not run it again for this${call ? `; select from its result: ${call}` : ''}]`)];
 }
 
 function whole(result: ToolResult, shaping: Shaping): ToolResult {
@@ -86,7 +102,7 @@ function withHandle(result: ToolResult, content: unknown[], shaping: Shaping): u
   const length = texts.reduce((total, { text }) => total + text.length, 0);
   const { structuredContent } = result;
   if (length > limit) {
-    const whole = { text: texts.map(({ text }) => text).join('\n'), value: jsonOf(result) };
+    const whole = { text: texts.map(({ text }) => text).join('\n'), value: valuesOf(result).at(-1) };
     const blocks = present(whole, shaping);
     const first = content.findIndex(isText);
     return blocks && content.flatMap((block, index) => (index === first ? blocks : isText(block) ? [] : [block]));
@@ -107,13 +123,7 @@ interface Document {
 /** Head and handle; undefined where the text fits, or there is no room to keep it. */
 function present({ text, value }: Document, shaping: Omit<Shaping, 'select'>): Text[] | undefined {
   if (text.length <= limitOf(shaping)) return undefined;
-  const json = value === undefined ? undefined : JSON.stringify(value);
-  const stored = shaping.shelf.put({
-    text,
-    isJson: json !== undefined,
-    ...(json !== undefined && json !== text && { json }),
-    title: shaping.title,
-  });
+  const stored = keep({ text, value }, shaping);
   if (stored === undefined) return undefined;
   const head = pageText(text, 0, Math.min(HEAD, limitOf(shaping)));
   const read = (args: Params) => shaping.readOn({ result: stored.id, ...args });
@@ -125,6 +135,12 @@ function present({ text, value }: Document, shaping: Omit<Shaping, 'select'>): T
     ...(value === undefined ? [] : [`a part, by JMESPath: ${read({ select: exampleSelect(value) })}`]),
   ];
   return [textBlock(head.text), textBlock(about.join('\n'))];
+}
+
+function keep({ text, value }: Document, { shelf, title }: Omit<Shaping, 'select'>): Stored | undefined {
+  const json = value === undefined ? undefined : JSON.stringify(value);
+  const isJson = json !== undefined;
+  return shelf.put({ text, isJson, ...(isJson && json !== text && { json }), title });
 }
 
 function limitOf({ maxChars, settings }: Omit<Shaping, 'select'>): number {
@@ -149,12 +165,24 @@ function identifier(key: string): string {
   return /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);
 }
 
-/** What a result is as JSON: its structured content, else its text or texts where they are JSON. */
-export function jsonOf({ structuredContent, content }: ToolResult): unknown {
-  if (structuredContent !== undefined) return structuredContent;
-  const values = (Array.isArray(content) ? content : []).filter(isText).map(({ text }) => readJson(text));
-  if (values.length === 0 || values.some((value) => value === undefined)) return undefined;
-  return values.length === 1 ? values[0] : values;
+/**
+ * What a result is as JSON: its structured content, else its text or texts where they are JSON. Some servers put a text into
+ * structured content as it is; where that text is JSON it comes second, for whoever means what is in it.
+ */
+export function valuesOf({ structuredContent, content }: ToolResult): unknown[] {
+  const texts = (Array.isArray(content) ? content : []).filter(isText).map(({ text }) => text);
+  if (structuredContent !== undefined) {
+    const inner = texts.length === 1 && isWrapped(texts[0], structuredContent) ? readJson(texts[0] ?? '') : undefined;
+    return inner === undefined ? [structuredContent] : [structuredContent, inner];
+  }
+  const values = texts.map(readJson);
+  if (values.length === 0 || values.some((value) => value === undefined)) return [];
+  return values.length === 1 ? values : [values];
+}
+
+function isWrapped(text: unknown, structured: unknown): boolean {
+  const inside = isRecord(structured) ? Object.values(structured) : [];
+  return inside.length === 1 && inside[0] === text;
 }
 
 export function isText(block: unknown): block is Text {

@@ -46,6 +46,17 @@ describe('a batch', () => {
     });
   });
 
+  test('a text that a server wrapped is referred to by its key, and what is in it by its path', async () => {
+    const wrapped = JSON.stringify({ items: [{ id: 7 }] });
+    const list = () => ({ content: [{ type: 'text', text: wrapped }], structuredContent: { content: wrapped } });
+    const { batch, sent } = open(answerBy({ list, x: () => ({ content: [] }) }));
+    const call = (from: string) => ({ method: 's.x', arguments: { v: { $from: from } } });
+    const { content } = await batch([LIST, call('0.items[0].id'), call('0.content'), call('0.other')]);
+    const given = sent.map(({ params }) => (params?.arguments as Params | undefined)?.v);
+    expect(given.filter((value) => value !== undefined)).toEqual([7, wrapped]);
+    expect(content.at(-1)?.text).toContain('"0" has the keys items');
+  });
+
   test('a value of an earlier result is filled in, also deep inside, and healed like any other', async () => {
     const { batch, sent } = open(
       answerBy({

@@ -234,8 +234,38 @@ describe('select', () => {
     const { exec } = open({ structuredContent: { rows: [{ id: 1 }] } });
     const { content } = await exec({ select: 'items' });
     expect(content.map((block) => block.text).join('\n')).toContain(
-      '[the type of the result: { rows: { id: number }[] }]',
+      'the type of the whole: { rows: { id: number }[] }]',
     );
+  });
+
+  test('one that matches nothing need not run the tool again: its result is kept', async () => {
+    const { exec, inspect, sent } = open({ structuredContent: { rows: [{ id: 1 }] } });
+    const said = (await exec({ select: 'items' })).content.map((block) => block.text).join('\n');
+    expect(said).toContain('the tool ran, do not run it again');
+    const [, json = ''] = /inspect (\{.*\})/.exec(said) ?? [];
+    expect((await inspect(JSON.parse(json))).content).toEqual([{ type: 'text', text: '[1]' }]);
+    const again = await inspect({ ...JSON.parse(json), select: 'nothing' });
+    expect(again.content.map((block) => block.text)).toEqual([
+      'null',
+      expect.stringContaining('the type of the whole: { rows: { id: number }[] }]'),
+    ]);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('finds what is in a text that a server wrapped as it is, and the text itself', async () => {
+    const wrapped = JSON.stringify({ rows: ROWS.slice(0, 3) });
+    const { exec } = open({ ...text(wrapped), structuredContent: { content: wrapped } });
+    expect((await exec({ select: 'rows[1].name' })).content[0]?.text).toBe('"name 1"');
+    expect((await exec({ select: 'content' })).content[0]?.text).toBe(JSON.stringify(wrapped));
+  });
+
+  test('a large text that a server wrapped is shown with the type of what is in it', async () => {
+    const wrapped = JSON.stringify({ rows: ROWS });
+    const { exec, inspect } = open({ ...text(wrapped), structuredContent: { content: wrapped } });
+    const about = (await exec()).content.map((block) => block.text).join('\n');
+    expect(about).toContain('type: { rows: { id: number; name: string; tags: string[] }[] }');
+    const calls = [...about.matchAll(/inspect (\{.*\})/g)].map(([, json = '']) => JSON.parse(json) as Params);
+    expect((await inspect(calls[2] ?? {})).content[0]?.text).toBe('[0,1,2,3,4]');
   });
 
   test('one that is malformed stops the call before it is made', async () => {
