@@ -5,7 +5,7 @@ import { compileProjection, type Projection } from '../router/project.ts';
 import { isText, shapeResult, valuesOf } from '../router/results.ts';
 import type { ToolResult, Way } from '../router/router.ts';
 import { asksForInput } from '../upstream/rounds.ts';
-import type { Params } from '../wire/message.ts';
+import { isRecord, type Params } from '../wire/message.ts';
 import { dialectOf, written } from './dialect.ts';
 import { errorResult } from './explain.ts';
 import type { FrontDeps } from './front.ts';
@@ -57,7 +57,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     const answer = await router.call({
       ...way,
       ...target,
-      arguments: args.arguments,
+      arguments: argumentsOf(args),
       noted: (said) => void notes.push(...said),
       // In a batch no single call may answer with a question.
       questions: maxChars === undefined ? 'pass' : 'ask',
@@ -102,6 +102,17 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     }
     return runAll(readCalls(args.calls), way);
   };
+}
+
+/** What `exec` itself takes. */
+const OWN = ['server_name', 'tool_name', 'method', 'arguments', 'select', 'calls'];
+
+/** Some models write the arguments of a tool beside `arguments`, which they leave out or empty. */
+function argumentsOf(args: Params): unknown {
+  const given = args.arguments ?? '';
+  const isEmpty = given === '' || (isRecord(given) && Object.keys(given).length === 0);
+  const beside = Object.entries(args).filter(([key]) => !OWN.includes(key));
+  return isEmpty && beside.length > 0 ? Object.fromEntries(beside) : args.arguments;
 }
 
 /** Read before anything is run: what is wrong with it then costs nothing. */

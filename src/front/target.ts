@@ -54,8 +54,8 @@ export async function findTool(
 const SEPARATORS = ['.', '__', '::', ':', '/', '-', '_'];
 
 /**
- * The tool that is meant, where only one can be: by its own name, or with its server before it. A server that is named and does not have
- * the tool is left to the router, which knows the nearest names.
+ * The tool that is meant, where only one can be: by its own name, or with its server before it. A tool that neither the server that is
+ * named nor another one has is left to the router, which knows the nearest names.
  */
 export function locate({ server, tool }: { server?: string; tool: string }, router: Known): Located {
   const views = router.servers();
@@ -66,8 +66,17 @@ export function locate({ server, tool }: { server?: string; tool: string }, rout
     return found !== undefined && others.length === 0 ? found : { server, tool };
   }
   if (named.tools.some(({ name }) => name === tool)) return { server, tool };
-  const [found, ...others] = readings(tool, router).filter((one) => one.server === server);
+  const all = readings(tool, router);
+  const [found, ...others] = all.filter((one) => one.server === server);
+  if (found === undefined && all.length > 0) throw elsewhere(server, tool, all);
   return found !== undefined && others.length === 0 ? found : { server, tool };
+}
+
+function elsewhere(server: string, tool: string, found: Located[]): McpxError {
+  const owners = found.map((one) => `"${one.server}"`).join(', ');
+  return new McpxError('not_found', `server "${server}" has no tool "${tool}": it is a tool of ${owners}`, {
+    hint: 'say so in "server_name"',
+  });
 }
 
 /** Every tool that may be called by this name. */

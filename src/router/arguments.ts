@@ -11,7 +11,7 @@ export type { Problem } from './problems.ts';
 type Args = Record<string, unknown>;
 
 export type Checked =
-  /** `notes`: keys that the schema does not declare, passed on, with the name they may have been meant for. */
+  /** `notes`: keys that the schema does not declare, passed on, with the name they may have been meant for, else those that it knows. */
   { ok: true; args: Args; notes: string[] } | { ok: false; problems: Problem[] };
 
 export interface ArgumentChecker {
@@ -70,6 +70,8 @@ function kindOf(value: unknown): string {
 /** What may declare keys elsewhere: then a key that is not among the properties need not be unknown. */
 const ELSEWHERE = ['allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'dependentSchemas', 'propertyNames'];
 const MAX_NOTES = 10;
+/** Declared names in a note. */
+const MAX_KNOWN = 20;
 /** How deep unknown keys are looked for, and in how many items of a list. */
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 20;
@@ -77,7 +79,10 @@ const MAX_ITEMS = 20;
 function notesOn(args: Args, schema: unknown): string[] {
   return unknownKeys(args, schema, { root: schema, path: '', depth: 0 })
     .slice(0, MAX_NOTES)
-    .map(({ key, near }) => `unknown property ${JSON.stringify(key)} was passed on; did you mean "${near}"?`);
+    .map(({ key, near, known }) => {
+      const meant = near === undefined ? `the known ones are ${known.join(', ')}` : `did you mean "${near}"?`;
+      return `unknown property ${JSON.stringify(key)} was passed on; ${meant}`;
+    });
 }
 
 interface Spot {
@@ -87,8 +92,17 @@ interface Spot {
   depth: number;
 }
 
-/** Keys that an open schema does not declare and that look like one that it does and that is missing. */
-function unknownKeys(value: unknown, given: unknown, { root, path, depth }: Spot): { key: string; near: string }[] {
+interface Unknown {
+  key: string;
+  near: string | undefined;
+  known: string[];
+}
+
+/**
+ * Keys that an open schema does not declare: those that look like one that it does and that is missing, and at the top any that it does not
+ * expressly allow.
+ */
+function unknownKeys(value: unknown, given: unknown, { root, path, depth }: Spot): Unknown[] {
   const schema = dereference(root, given);
   if (!isSchema(schema) || depth > MAX_DEPTH) return [];
   if (Array.isArray(value)) {
@@ -105,6 +119,9 @@ function unknownKeys(value: unknown, given: unknown, { root, path, depth }: Spot
       return unknownKeys(value[key], properties[key], { root, path: `${path}${key}.`, depth: depth + 1 });
     }
     const [near] = isClear ? nearest(key, free, 1) : [];
-    return near === undefined ? [] : [{ key: path + key, near: path + near }];
+    const known = Object.keys(properties).slice(0, MAX_KNOWN);
+    const isOdd = isClear && depth === 0 && additionalProperties !== true && known.length > 0;
+    if (near === undefined) return isOdd ? [{ key, near, known }] : [];
+    return [{ key: path + key, near: path + near, known }];
   });
 }

@@ -59,11 +59,17 @@ function describe(error: ErrorObject): Problem {
   return { path: pathOf(keys), message: words(error, keys.at(-1) ?? '') };
 }
 
-/** An undeclared key that looks like the missing one. */
+/** An undeclared key that looks like the missing one, or the only one where nothing else is missing. */
 function givenInstead({ data, parentSchema }: ErrorObject, missing: string): string {
   const declared = isSchema(parentSchema?.properties) ? parentSchema.properties : {};
-  const undeclared = Object.keys(isSchema(data) ? data : {}).filter((key) => !Object.hasOwn(declared, key));
-  const [near] = nearest(missing, undeclared, 1);
+  const given = isSchema(data) ? data : {};
+  const undeclared = Object.keys(given).filter((key) => !Object.hasOwn(declared, key));
+  const needed = Array.isArray(parentSchema?.required) ? parentSchema.required : [];
+  const isOnly =
+    isSchema(parentSchema?.properties) &&
+    undeclared.length === 1 &&
+    needed.filter((key) => !Object.hasOwn(given, key)).length === 1;
+  const [near] = isOnly ? undeclared : nearest(missing, undeclared, 1);
   return near === undefined ? '' : `; you gave ${quote(near)}`;
 }
 

@@ -67,6 +67,15 @@ describe('which tool is meant', () => {
     expect(sent).toEqual([]);
   });
 
+  test('a tool of another server than the one that is named is told with its own', async () => {
+    const { exec, inspect, sent } = open({ files: FILES, other: { tools: [{ name: 'x' }] } });
+    await inspect({});
+    expect(await exec({ server_name: 'other', tool_name: 'read_file' })).toContain(
+      'server "other" has no tool "read_file": it is a tool of "files"',
+    );
+    expect(sent).toEqual([]);
+  });
+
   test('an unknown server is told with the nearest name, however it was written', async () => {
     expect(await open({ files: FILES }).exec({ method: 'fils.read_file' })).toContain('did you mean "files"');
   });
@@ -81,6 +90,23 @@ describe('what else helps', () => {
       'ok\nnote: unknown property "line" was passed on; did you mean "lines"?',
     );
     expect(sent[0]?.params?.arguments).toEqual({ path: '/a', line: [1] });
+  });
+
+  test.each<[Params]>([
+    [{ path: '/a', lines: [1] }],
+    [{ path: '/a', lines: [1], arguments: {} }],
+    [{ path: '/a', lines: [1], arguments: null }],
+    [{ path: '/a', lines: [1], arguments: '' }],
+  ])('arguments may stand beside the names of server and tool: %j', async (args) => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec({ server_name: 'files', tool_name: 'read_file', ...args })).toBe('ok');
+    expect(sent[0]?.params?.arguments).toEqual({ path: '/a', lines: [1] });
+  });
+
+  test('what stands beside arguments is not theirs', async () => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec({ ...call({ path: '/a' }), lines: [1] })).toBe('ok');
+    expect(sent[0]?.params?.arguments).toEqual({ path: '/a' });
   });
 
   test('a single value becomes a list where a list is wanted, a text a number', async () => {

@@ -127,6 +127,21 @@ const WORDS: [string, Schema, unknown, Problem[]][] = [
     [{ path: 'path', message: 'missing; you gave "pth"' }],
   ],
   [
+    'missing, and the only other key',
+    object({ path: {}, tail: {} }, { required: ['path'] }),
+    { file: 1, tail: 2 },
+    [{ path: 'path', message: 'missing; you gave "file"' }],
+  ],
+  [
+    'several missing, and one other key',
+    object({ path: {}, text: {} }, { required: ['path', 'text'] }),
+    { file: 1 },
+    [
+      { path: 'path', message: 'missing' },
+      { path: 'text', message: 'missing' },
+    ],
+  ],
+  [
     'missing, though every object has one',
     closed({}, ['constructor']),
     {},
@@ -280,7 +295,10 @@ test('a key that an open schema does not know is passed on and noted', async () 
   expect(await checker.check({ inputSchema: schema }, { pth: 'x', zzzzzz: 1 })).toEqual({
     ok: true,
     args: { pth: 'x', zzzzzz: 1 },
-    notes: ['unknown property "pth" was passed on; did you mean "path"?'],
+    notes: [
+      'unknown property "pth" was passed on; did you mean "path"?',
+      'unknown property "zzzzzz" was passed on; the known ones are path, tail',
+    ],
   });
 });
 
@@ -304,8 +322,10 @@ describe('keys that an open schema does not know', () => {
   });
 
   test.each([
-    ['unlike any that is declared', schema, { other: 1 }],
-    ['like one that is given as well', schema, { place: {}, plac: {} }],
+    ['unlike any that is declared, inside', schema, { place: { other: 1 } }],
+    ['unlike any that is declared, where others are allowed', { ...schema, additionalProperties: true }, { other: 1 }],
+    ['unlike any, where none is declared', { type: 'object', properties: {} }, { other: 1 }],
+    ['like one that is given as well, inside', schema, { place: { longitude: 1, longitud: 1 } }],
     ['where any key is declared', { ...schema, additionalProperties: { type: 'number' } }, { plce: 1 }],
     ['where keys may be declared elsewhere', { ...schema, allOf: [{ properties: { plce: {} } }] }, { plce: 1 }],
   ])('are not noted when %s', async (_, inputSchema, args) => {
