@@ -1,6 +1,7 @@
 /** Bundles src/ with esbuild: the app, the boot file of the executable, and a report of what the size is made of. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
 import { BuildError, projectVersion, ROOT } from './project.mjs';
 import { size } from './say.mjs';
@@ -23,6 +24,26 @@ const pageParts = {
   },
 };
 
+/** The words of the search are much text that is seldom needed: packed, and unpacked by the first question. */
+const wordTables = {
+  name: 'word-tables',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]catalog[\\/]tables[\\/][\w-]+\.ts$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, 'utf8'), { loader: 'ts', format: 'cjs' });
+      const module = { exports: {} };
+      new Function('module', 'exports', code)(module, module.exports);
+      // Brotli gives the same bytes on every machine, deflate does not.
+      const packed = brotliCompressSync(JSON.stringify(module.exports)).toString('base64');
+      const contents = [
+        `import { brotliDecompressSync } from 'node:zlib';`,
+        `const tables = JSON.parse(brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString());`,
+        ...Object.keys(module.exports).map((name) => `export const ${name} = tables.${name};`),
+      ].join('\n');
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
 const options = () => ({
   absWorkingDir: ROOT,
   bundle: true,
@@ -36,7 +57,7 @@ const options = () => ({
   mainFields: ['module', 'main'],
   legalComments: 'external',
   loader: { '.html': 'text' },
-  plugins: [pageParts],
+  plugins: [pageParts, wordTables],
   define: { __VERSION__: JSON.stringify(projectVersion()) },
   logLevel: 'warning',
   metafile: true,

@@ -1,16 +1,17 @@
 /** What a question may mean: every word of it with the words that tools use for the same, weighted; Chinese as English too. */
-import { ACTIONS } from './actions.ts';
-import { CHINESE_ACTIONS } from './chinese-actions.ts';
-import { CHINESE_THINGS } from './chinese-things.ts';
-import { CHINESE_WORLD } from './chinese-world.ts';
+
 import { createEmphasis } from './emphasis.ts';
 import { type Act, createIntents } from './intent.ts';
-import { LEADS } from './leads.ts';
-import { WORLD_LEADS } from './leads-world.ts';
 import { createPhrasing } from './phrasing.ts';
-import { PRODUCTS } from './products.ts';
-import { GENERAL_ACTS, STOP_CHINESE, STOP_ENGLISH } from './stopwords.ts';
-import { THINGS } from './things.ts';
+import { ACTIONS } from './tables/actions.ts';
+import { CHINESE_ACTIONS } from './tables/chinese-actions.ts';
+import { CHINESE_THINGS } from './tables/chinese-things.ts';
+import { CHINESE_WORLD } from './tables/chinese-world.ts';
+import { LEADS } from './tables/leads.ts';
+import { WORLD_LEADS } from './tables/leads-world.ts';
+import { PRODUCTS } from './tables/products.ts';
+import { GENERAL_ACTS, STOP_CHINESE, STOP_ENGLISH } from './tables/stopwords.ts';
+import { THINGS } from './tables/things.ts';
 import { createWords, plain, stem, unspacedRuns, type Words } from './words.ts';
 
 /** One way to say a thing, in words as the index has them; several words are a phrase. */

@@ -51,7 +51,10 @@ function find(stored: Stored, query: unknown, { settings }: Deps): ToolResult {
   if (total === 0) return textResult(`[${JSON.stringify(query)} does not occur in "${stored.id}"]`);
   const lines = found.map(({ offset, text }) => `${offset}: ${text}`);
   const read = written(dialectOf(settings.front).inspect, { result: stored.id, offset: found[0]?.offset ?? 0 });
-  return textResult(lines.join('\n'), `[found ${total} times; numbers are offsets, to read on from one: ${read}]`);
+  return textResult(
+    lines.join('\n'),
+    `[found ${total === 1 ? 'once' : `${total} times`}; numbers are offsets, to read on from one: ${read}]`,
+  );
 }
 
 function page(stored: Stored, args: Params, { settings }: Deps): ToolResult {

@@ -75,7 +75,7 @@ export function locate({ server, tool }: { server?: string; tool: string }, rout
 function elsewhere(server: string, tool: string, found: Located[]): McpxError {
   const owners = found.map((one) => `"${one.server}"`).join(', ');
   return new McpxError('not_found', `server "${server}" has no tool "${tool}": it is a tool of ${owners}`, {
-    hint: 'say so in "server_name"',
+    hint: found.length === 1 ? `"server_name" is ${owners}` : 'say which one in "server_name"',
   });
 }
 

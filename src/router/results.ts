@@ -102,7 +102,10 @@ function withHandle(result: ToolResult, content: unknown[], shaping: Shaping): u
   const length = texts.reduce((total, { text }) => total + text.length, 0);
   const { structuredContent } = result;
   if (length > limit) {
-    const whole = { text: texts.map(({ text }) => text).join('\n'), value: valuesOf(result).at(-1) };
+    const whole = {
+      text: texts.map(({ text }) => text).join('\n'),
+      value: isPlain(result) ? undefined : valuesOf(result).at(-1),
+    };
     const blocks = present(whole, shaping);
     const first = content.findIndex(isText);
     return blocks && content.flatMap((block, index) => (index === first ? blocks : isText(block) ? [] : [block]));
@@ -178,6 +181,12 @@ export function valuesOf({ structuredContent, content }: ToolResult): unknown[] 
   const values = texts.map(readJson);
   if (values.length === 0 || values.some((value) => value === undefined)) return [];
   return values.length === 1 ? values : [values];
+}
+
+/** Whether its structured content is nothing but its text, and that is no JSON. */
+function isPlain(result: ToolResult): boolean {
+  const texts = (result.content ?? []).filter(isText);
+  return texts.length === 1 && isWrapped(texts[0]?.text, result.structuredContent) && valuesOf(result).length === 1;
 }
 
 function isWrapped(text: unknown, structured: unknown): boolean {

@@ -1,12 +1,12 @@
 /** What questions are read as: concepts with weights, and the act that is asked for. */
 import { describe, expect, test } from 'vitest';
-import { CHINESE_ACTIONS } from '../../src/catalog/chinese-actions.ts';
-import { CHINESE_THINGS } from '../../src/catalog/chinese-things.ts';
-import { CHINESE_WORLD } from '../../src/catalog/chinese-world.ts';
 import { suits } from '../../src/catalog/intent.ts';
-import { LEADS } from '../../src/catalog/leads.ts';
-import { WORLD_LEADS } from '../../src/catalog/leads-world.ts';
 import { createMeanings } from '../../src/catalog/meanings.ts';
+import { CHINESE_ACTIONS } from '../../src/catalog/tables/chinese-actions.ts';
+import { CHINESE_THINGS } from '../../src/catalog/tables/chinese-things.ts';
+import { CHINESE_WORLD } from '../../src/catalog/tables/chinese-world.ts';
+import { LEADS } from '../../src/catalog/tables/leads.ts';
+import { WORLD_LEADS } from '../../src/catalog/tables/leads-world.ts';
 import { stem } from '../../src/catalog/words.ts';
 
 const meanings = createMeanings();

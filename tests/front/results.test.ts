@@ -259,6 +259,15 @@ describe('select', () => {
     expect((await exec({ select: 'content' })).content[0]?.text).toBe(JSON.stringify(wrapped));
   });
 
+  test('a large text that a server wrapped and that is no JSON stays text', async () => {
+    const words = 'word '.repeat(1000);
+    const { exec, request } = open({ ...text(words), structuredContent: { content: words } });
+    const about = (await exec()).content.map((block) => block.text).join('\n');
+    expect(about).not.toMatch(/type:|JMESPath/);
+    const { resources } = (await request('resources/list')) as { resources: Params[] };
+    expect(resources.at(-1)).toMatchObject({ mimeType: 'text/plain', size: 5000 });
+  });
+
   test('a large text that a server wrapped is shown with the type of what is in it', async () => {
     const wrapped = JSON.stringify({ rows: ROWS });
     const { exec, inspect } = open({ ...text(wrapped), structuredContent: { content: wrapped } });

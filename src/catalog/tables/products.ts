@@ -1,4 +1,4 @@
-/** What well-known products and services are for: their servers seldom say it. Data only; how it is read is in `meanings.ts`. */
+/** What well-known products and services are for: their servers seldom say it. Data only; how it is read is in `../meanings.ts`. */
 
 /** Names as they appear in the names of servers > what people would say instead. */
 export const PRODUCTS: readonly string[] = [

@@ -1,4 +1,4 @@
-/** English words for what tools work on, by the fields of MCP servers. Data only; how it is read is in `meanings.ts`. */
+/** English words for what tools work on, by the fields of MCP servers. Data only; how it is read is in `../meanings.ts`. */
 
 /** Words of one meaning, any of which finds the others. Words joined by `_` are a phrase. */
 export const THINGS: readonly string[] = [

@@ -1,4 +1,4 @@
-/** What people say when they mean a tool with quite another name: at a desk, with mail, files and code. Data only; how it is read is in `meanings.ts`. */
+/** What people say when they mean a tool with quite another name: at a desk, with mail, files and code. Data only; how it is read is in `../meanings.ts`. */
 
 /** Said > the words of tools that do it; not the other way round. Words joined by `_` are a phrase, the most exact comes first. */
 export const LEADS: readonly string[] = [

@@ -1,4 +1,4 @@
-/** English words for what tools do, and what people say instead. Data only; how it is read is in `meanings.ts`. */
+/** English words for what tools do, and what people say instead. Data only; how it is read is in `../meanings.ts`. */
 
 /** Words of one meaning, any of which finds the others. Words joined by `_` are a phrase. */
 export const ACTIONS: readonly string[] = [

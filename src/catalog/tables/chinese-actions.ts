@@ -1,4 +1,4 @@
-/** Chinese words for what tools do, with the English that tools are called by. Data only; how it is read is in `meanings.ts`. */
+/** Chinese words for what tools do, with the English that tools are called by. Data only; how it is read is in `../meanings.ts`. */
 
 /** Chinese = English, the most usual first. The longest Chinese word that fits is taken. Words joined by `_` are a phrase. */
 export const CHINESE_ACTIONS: readonly string[] = [
