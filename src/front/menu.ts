@@ -48,7 +48,7 @@ export function menuParts(
     .map((server): Line => ({ server, detail: POOREST, text: renderServer(server, POOREST, maxInstructions) }));
   // The line break after the last line is counted and not written.
   let room = budget + 1 - lines.reduce((total, { text }) => total + text.length + 1, 0);
-  if (room < 0) return cutMenu(lines, budget);
+  if (room < 0) return crowdedMenu(lines, budget);
   for (const { from, to } of STEPS) {
     const offers = lines
       .filter(({ detail }) => from.includes(detail.tools))
@@ -125,17 +125,19 @@ function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxIns
   return `${name}: ${names.join(', ')}${note}`;
 }
 
-/** So many servers that not even their names fit: as many whole lines as do, and how many are missing. */
-function cutMenu(lines: Line[], budget: number): { server?: string; text: string }[] {
+/** So many servers that there is room for their names at most: all of them, or as many as fit and how many are missing. */
+function crowdedMenu(lines: Line[], budget: number): { server?: string; text: string }[] {
+  const names = lines.map(({ server }) => ({ server: server.name, text: server.name }));
   let kept = 0;
-  const rest = () => `… and ${lines.length - kept} more ${kept + 1 === lines.length ? 'server' : 'servers'}`;
+  const rest = () => `… and ${names.length - kept} more ${kept + 1 === names.length ? 'server' : 'servers'}`;
   let used = 0;
-  for (const { text } of lines) {
+  if (names.reduce((total, { text }) => total + text.length + 1, 0) <= budget + 1) return names;
+  for (const { text } of names) {
     if (used + text.length + 1 + rest().length > budget) break;
     kept += 1;
     used += text.length + 1;
   }
-  return used + rest().length > budget ? [] : [...lines.slice(0, kept).map(partOf), { text: rest() }];
+  return used + rest().length > budget ? [] : [...names.slice(0, kept), { text: rest() }];
 }
 
 function count(tools: number): string {

@@ -36,7 +36,8 @@ describe('tiers', () => {
     [40, 'files: read, write — Reads and writes.'],
     [20, 'files: read, write'],
     [15, 'files (2 tools)'],
-    [14, ''],
+    [14, 'files'],
+    [4, ''],
     [0, ''],
     [-100, ''],
   ])('in %i characters', async (budget, expected) => {
@@ -94,6 +95,13 @@ test('instructions are cut at a code point', async () => {
 test('a server that cannot be reached is named as such', async () => {
   const text = await menu({ dead: { connect: () => Promise.reject(new Error('no')) }, ok: { tools: [] } });
   expect(text).toContain('dead (not available now)');
+});
+
+test('two hundred servers are all named, where there is no room for more', async () => {
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`srv${i}`, { tools: [tool('t')] }]));
+  const text = await menu(many, 1800);
+  expect(text.length).toBeLessThanOrEqual(1800);
+  expect(text.split('\n')).toEqual(Object.keys(many).sort());
 });
 
 test('thousands of servers stay within the budget and are counted', async () => {
