@@ -1,4 +1,4 @@
-/** Search over the tools that somebody may see; what it needs is loaded and built by the first question. */
+/** Search over the tools that somebody may see; what it needs is loaded and built by the first question, or before it where that takes long. */
 import { createHash } from 'node:crypto';
 import type { ServerEntry } from './catalog.ts';
 import type { Corpus, Searchable } from './corpus.ts';
@@ -24,11 +24,17 @@ export interface Scope {
 export interface ToolSearch {
   /** Tools that fit the question, best first. */
   find(question: string, scope: Scope): Promise<Hit[]>;
+  /** Makes the search ready before the first question, in a while, where there are so many tools that it would have to wait. */
+  prepare(scope: () => Scope): void;
 }
 
 /** What is built is shared by all sessions that see the same tools; this many sets at once. */
 const MAX_KEPT = 4;
 export const MAX_HITS = 10;
+/** ms until the search is made ready: a client that has listed the tools has other things to do first. */
+const PAUSE = 1000;
+/** Fewer tools are taken in by the first question without anybody noticing. */
+const MANY = 300;
 /** Nothing is shown that fits so much worse than the best, the less so the further down. */
 const WORTH = { first: 5, share: 0.15, later: 0.3 };
 
@@ -44,7 +50,17 @@ export function createToolSearch(prior: Prior = () => 0): ToolSearch {
     corpus.catch(() => kept.delete(key));
     return corpus;
   };
+  let pending: NodeJS.Timeout | undefined;
   return {
+    prepare(scope) {
+      pending ??= setTimeout(() => {
+        pending = undefined;
+        const seen = scope();
+        const tools = seen.servers.reduce((total, server) => total + server.tools.length, 0);
+        // What goes wrong here goes wrong again for whoever asks, and is told there.
+        if (tools > MANY) corpusOf(seen).catch(() => undefined);
+      }, PAUSE).unref();
+    },
     async find(question, scope) {
       const corpus = await corpusOf(scope);
       const { rank } = await import('./ranking.ts');

@@ -28,7 +28,7 @@ export function compactTools(
 }
 
 export function createCompact(deps: FrontDeps): Face {
-  const { router, caller, settings, meter } = deps;
+  const { router, caller, settings, meter, search } = deps;
   let counted = false;
   /** Whether the client was last shown the tool for resources. */
   let listed: boolean | undefined;
@@ -47,6 +47,7 @@ export function createCompact(deps: FrontDeps): Face {
     listed = hasResources(servers);
     // Once per client, however often it asks, and when it has its answer.
     if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }));
+    search.prepare(() => ({ servers: router.servers(), revision: router.revision() }));
     counted = true;
     return tools;
   };

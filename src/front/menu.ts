@@ -1,4 +1,5 @@
 /** The menu: which tools there are, in as much detail as a fixed number of characters allows. Same catalog, same bytes. */
+import type { Tool } from '../catalog/list.ts';
 import { cut, oneLine } from '../render/text.ts';
 import { firstSentence, parameterList } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
@@ -119,10 +120,14 @@ function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxIns
     const lines = tools.map((tool) => `\n  ${tool.name}: ${firstSentence(tool.description ?? '')}`.trimEnd());
     return `${name}${note}${lines.join('')}`;
   }
-  const names = tools.map((tool) =>
-    detail.tools === 'names' ? tool.name : `${tool.name}(${parameterList(tool.inputSchema)})`,
-  );
+  const names = tools.map((tool) => (detail.tools === 'names' ? tool.name : withParameters(tool)));
   return `${name}: ${names.join(', ')}${note}`;
+}
+
+/** Nothing but the name where nothing is told of the parameters. */
+function withParameters({ name, inputSchema }: Tool): string {
+  const list = parameterList(inputSchema);
+  return list === '…' ? name : `${name}(${list})`;
 }
 
 /** So many servers that there is room for their names at most: all of them, or as many as fit and how many are missing. */

@@ -1,5 +1,5 @@
 /** What is found, by whom, and how fast. The quality over real catalogs is measured by `npm run bench:search`. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Tool } from '../../src/catalog/list.ts';
 import { createToolSearch, type Scope } from '../../src/catalog/search.ts';
 
@@ -187,5 +187,48 @@ describe('a search', () => {
     };
     expect(await timed()).toBeLessThan(8000);
     expect(await timed()).toBeLessThan(1000);
+  });
+});
+
+describe('the search is made ready', () => {
+  /** How often descriptions are looked at. */
+  const watched = (count: number) => {
+    const looks = vi.fn(() => 'Does a thing.');
+    const tools = Array.from({ length: count }, (_, index) =>
+      Object.defineProperty({ name: `t${index}` }, 'description', { get: looks }),
+    );
+    return { looks, scope: vi.fn(() => scopeOf({ s: tools })) };
+  };
+  const prepare = (scope: () => Scope) => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      const search = createToolSearch();
+      search.prepare(scope);
+      search.prepare(scope);
+      expect(scope).not.toHaveBeenCalled();
+      vi.runAllTimers();
+      return search;
+    } finally {
+      vi.useRealTimers();
+    }
+  };
+
+  test('before the first question where there are many tools, once', async () => {
+    const { looks, scope } = watched(500);
+    const search = prepare(scope);
+    await vi.waitFor(() => expect(looks.mock.calls.length).toBeGreaterThanOrEqual(500), { timeout: 20_000 });
+    expect(scope).toHaveBeenCalledTimes(1);
+    const before = looks.mock.calls.length;
+    await search.find('t1', scope());
+    expect(looks.mock.calls.length).toBeLessThan(before * 2);
+  });
+
+  test('by the first question where there are few', async () => {
+    const { looks, scope } = watched(20);
+    const search = prepare(scope);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(looks).not.toHaveBeenCalled();
+    await search.find('t1', scope());
+    expect(looks).toHaveBeenCalled();
   });
 });
