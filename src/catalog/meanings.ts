@@ -3,6 +3,7 @@
 import { createEmphasis } from './emphasis.ts';
 import { type Act, createIntents } from './intent.ts';
 import { createPhrasing } from './phrasing.ts';
+import { piecesOf } from './pieces.ts';
 import { ACTIONS } from './tables/actions.ts';
 import { CHINESE_ACTIONS } from './tables/chinese-actions.ts';
 import { CHINESE_THINGS } from './tables/chinese-things.ts';
@@ -90,9 +91,11 @@ export function createMeanings(): Meanings {
     for (let at = 0; at < typed.length; ) {
       const length = phraseAt(typed, at, isPhrase);
       const said = typed.slice(at, at + length);
+      const opening = at === 0 && length === 1 ? led(leads.get(`^${said[0]}`)) : [];
+      const undone = UNDOING.has(said.join(' ')) ? undoing(typed[at + length]) : [];
       const weight = (weights[at] ?? 1) * (general.has(said.join(' ')) ? GENERAL : 1);
       at += length;
-      const terms = length > 1 ? phrase(said) : word(said[0] ?? '');
+      const terms = [...(length > 1 ? phrase(said) : word(said[0] ?? '')), ...opening, ...undone];
       if (terms.length > 0) concepts.push({ terms, weight });
     }
     return concepts;
@@ -124,11 +127,19 @@ export function createMeanings(): Meanings {
   }
 
   function fromChinese(run: string): Concept[] {
-    return emphasis.parts(run).flatMap(({ text, weight }) =>
-      piecesOf(text, chinese, longest)
-        .flatMap(fromPiece)
-        .map((concept) => ({ ...concept, weight: concept.weight * weight })),
-    );
+    return emphasis.parts(run).flatMap(({ text, weight }) => {
+      const pieces = piecesOf(text, chinese, longest);
+      const concepts = [...pieces.flatMap(fromPiece), ...undoneIn(pieces)];
+      return concepts.map((concept) => ({ ...concept, weight: concept.weight * weight }));
+    });
+  }
+
+  /** What is undone in Chinese: the piece after the verb. */
+  function undoneIn(pieces: string[]): Concept[] {
+    const at = pieces.findIndex((piece) => UNDO_CHINESE.includes(piece));
+    const verbs = at < 0 ? [] : pieces.slice(at + 1).flatMap((piece) => (chinese.get(piece) ?? []).slice(0, 2));
+    const terms = verbs.map((words) => ({ words: [`un${words[0]}`], weight: 1 }));
+    return terms.length === 0 ? [] : [{ terms, weight: 1 }];
   }
 
   function fromPiece(piece: string): Concept[] {
@@ -185,27 +196,16 @@ function phraseAt(words: string[], at: number, isPhrase: (key: string) => boolea
   return 1;
 }
 
-/** Cuts a run into words of the table, longest first, and what is between them. */
-function piecesOf(run: string, table: ReadonlyMap<string, unknown>, longest: number): string[] {
-  const pieces: string[] = [];
-  let unknown = '';
-  for (let at = 0; at < run.length; ) {
-    let length = Math.min(longest, run.length - at);
-    while (length > 0 && !table.has(run.slice(at, at + length))) length--;
-    if (length === 0) {
-      unknown += run[at++];
-      continue;
-    }
-    if (unknown !== '') pieces.push(unknown);
-    unknown = '';
-    pieces.push(run.slice(at, at + length));
-    at += length;
-  }
-  return unknown === '' ? pieces : [...pieces, unknown];
-}
-
 function asTyped(word: string): Concept {
   return { terms: [{ words: [word], weight: 1 }], weight: 1 };
+}
+
+/** Tools that undo something are called by it: `unschedule`, `unpublish`. */
+const UNDO_CHINESE = ['取消', '撤销', '解除'];
+const UNDOING = new Set(['undo', 'cancel', 'stop', 'revers', 'revok', 'remov', 'revert'].map(stem));
+
+function undoing(next: string | undefined): Term[] {
+  return next === undefined ? [] : [{ words: [`un${next}`], weight: 1 }];
 }
 
 /** All of what it leads to counts most, and each of it alone somewhat less. */
@@ -221,6 +221,7 @@ function distinct(concepts: Concept[]): Concept[] {
 }
 
 function phraseWords(phrase: string): string[] {
+  if (phrase.startsWith('^')) return [`^${phraseWords(phrase.slice(1)).join(' ')}`];
   return phrase.split('_').map(stem);
 }
 

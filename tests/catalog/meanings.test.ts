@@ -37,6 +37,9 @@ describe('a question is read with the words of tools', () => {
     ['merge that PR', ['merge', 'pull', 'request']],
     ['发封邮件', ['send', 'email']],
     ['公司到机场多少公里', ['distance']],
+    ['undo scheduling it', ['unschedule']],
+    ['取消定时发布', ['unschedule', 'unpublish']],
+    ['order the rows', ['sort']],
   ];
   test.each(SOUGHT)('%s', (question, expected) => {
     const sought = soughtBy(question);
@@ -69,6 +72,11 @@ describe('a question is read with the words of tools', () => {
   test('a clock in Chinese is no click', () => {
     expect(soughtBy('三点半开会').has('click')).toBe(false);
     expect(soughtBy('点登录按钮').has('click')).toBe(true);
+  });
+
+  test('a verb means something else where a question does not begin with it', () => {
+    expect(soughtBy('film the page').has('screencast')).toBe(true);
+    expect(soughtBy('page of the latest film from Spain').has('start')).toBe(false);
   });
 
   test('products are known by their names, and common words are none', () => {
