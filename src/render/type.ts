@@ -101,11 +101,14 @@ function branchPiece(branch: unknown, whole: Schema, writing: Writing, spot: Spo
     : { ...piece, text: `${piece.text} ${about}` };
 }
 
-/** `if` … `then` … `else`: two alternatives, as far as they say anything about the type. */
+/** `if` … `then` … `else`: two alternatives, as far as they say anything about the type; with one alone, that or any object. */
 function conditionPiece(schema: Schema, writing: Writing, spot: Spot): Piece {
   const { if: condition, then, else: otherwise } = schema;
-  if (condition === undefined || (then === undefined && otherwise === undefined)) return UNKNOWN;
-  return union([then, otherwise].map((branch) => writeType(branch, writing, spot)));
+  const branches = [then, otherwise].filter((branch) => branch !== undefined);
+  if (condition === undefined || branches.length === 0) return UNKNOWN;
+  const pieces = branches.map((branch) => writeType(branch, writing, spot));
+  if (pieces.length === 2) return union(pieces);
+  return pieces[0]?.text.startsWith('{') ? union([...pieces, atom('object')]) : UNKNOWN;
 }
 
 function ownPiece(schema: Schema, writing: Writing, spot: Spot): Piece {
