@@ -36,7 +36,7 @@ const PAUSE = 1000;
 /** Fewer tools are taken in by the first question without anybody noticing. */
 const MANY = 300;
 /** Nothing is shown that fits so much worse than the best, the less so the further down. */
-const WORTH = { first: 5, share: 0.15, later: 0.3 };
+const WORTH = { first: 5, share: 0.3, later: 0.5 };
 
 export function createToolSearch(prior: Prior = () => 0): ToolSearch {
   const kept = new Map<string, Promise<Corpus>>();

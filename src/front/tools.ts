@@ -13,13 +13,13 @@ const INTEGER = { type: 'integer' };
 const WORDS = {
   inspect: {
     target: { server_name: STRING, tool_name: STRING },
-    look: 'Look up the tools of the MCP servers below, then run them with exec. No arguments: the servers. query: tools by what they do. server_name: its tools. server_name and tool_name: the full signature.',
+    look: 'Look up the tools of the MCP servers below, then run them with exec. No arguments: the servers. query: tools by what they do, with signatures. server_name: its tools. server_name and tool_name: the full signature.',
     instructions:
       'Many MCP servers behind two tools. The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
   },
   describe: {
     target: { method: STRING },
-    look: 'Look up the tools of the MCP servers below, then run them with call. No arguments: the servers. query: tools by what they do. method "server": its tools. method "server.tool": the full signature.',
+    look: 'Look up the tools of the MCP servers below, then run them with call. No arguments: the servers. query: tools by what they do, with signatures. method "server": its tools. method "server.tool": the full signature.',
     instructions:
       'Many MCP servers behind two tools. The description of describe lists what there is; describe a method for its signature, then call it.',
   },
