@@ -11,7 +11,7 @@ import type { Params } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 
 /** Tokens of a whole answer, estimated, and what the name of a further tool may cost. */
-const BUDGET = 330;
+const BUDGET = 300;
 const NAME = 14;
 /** A signature of more than this many tokens is shown as the names of its parameters. */
 const SIGNATURE = 90;
