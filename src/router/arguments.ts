@@ -1,4 +1,5 @@
 /** Checks arguments against a tool's schema before anything is sent, and mends what has only one meaning. */
+import { maskLine } from '../config/redact.ts';
 import { dereference, isSchema } from '../render/schema.ts';
 import { cut, nearest } from '../render/text.ts';
 import { heal } from './healing.ts';
@@ -64,7 +65,9 @@ function readArguments(given: unknown): Args | undefined {
 
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
-  return typeof value === 'string' ? `text that is no JSON object: ${JSON.stringify(cut(value, 60))}` : typeof value;
+  return typeof value === 'string'
+    ? `text that is no JSON object: ${JSON.stringify(cut(maskLine(value.slice(0, 200)), 60))}`
+    : typeof value;
 }
 
 /** What may declare keys elsewhere: then a key that is not among the properties need not be unknown. */

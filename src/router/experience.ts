@@ -1,7 +1,7 @@
 /** What one client has experienced with tools: which failed, and the arguments that last worked, without secrets. */
-import { isCredentialName, maskValue } from '../config/redact.ts';
 import { isLarger } from '../render/size.ts';
 import { isRecord, type Params } from '../wire/message.ts';
+import { withoutSecrets } from './masked.ts';
 
 export interface Experience {
   worked(server: string, tool: string, args: unknown): void;
@@ -41,12 +41,4 @@ export function createExperience(): Experience {
     hasFailed: (server, tool) => entries.get(keyOf(server, tool))?.failed === true,
     lastArguments: (server, tool) => entries.get(keyOf(server, tool))?.args,
   };
-}
-
-function withoutSecrets(value: unknown, key = ''): unknown {
-  if (key !== '' && isCredentialName(key)) return `<${key}>`;
-  if (typeof value === 'string') return maskValue('', value);
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item));
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(inner, name)]));
 }

@@ -1,8 +1,10 @@
 /** The faults that a validator found, in words: a JSON path and what is wrong there. */
 import type { ErrorObject } from 'ajv';
+import { isCredentialName } from '../config/redact.ts';
 import { isSchema } from '../render/schema.ts';
 import { clean, cut, nearest } from '../render/text.ts';
 import { pointerKeys } from './healing.ts';
+import { withoutSecrets } from './masked.ts';
 
 export interface Problem {
   /** Such as `items[0].name`; empty for the arguments as a whole. */
@@ -56,7 +58,7 @@ function describe(error: ErrorObject): Problem {
     return { path: pathOf([...keys, missingProperty]), message: `missing${givenInstead(error, missingProperty)}` };
   }
   const words = WORDS.get(error.keyword) ?? plainWords;
-  return { path: pathOf(keys), message: words(error, keys.at(-1) ?? '') };
+  return { path: pathOf(keys), message: words(error, keys.find(isCredentialName) ?? '') };
 }
 
 /** An undeclared key that looks like the missing one, or the only one where nothing else is missing. */
@@ -73,18 +75,22 @@ function givenInstead({ data, parentSchema }: ErrorObject, missing: string): str
   return near === undefined ? '' : `; you gave ${quote(near)}`;
 }
 
-type Words = (error: ErrorObject, key: string) => string;
+/** `secret`: the part of the path that names a credential; empty where none does. What is there must not be told. */
+type Words = (error: ErrorObject, secret: string) => string;
 
 const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
-  ['type', ({ params, data }, key) => `must be ${[params.type].flat().join(' or ')}, got ${kindAndValue(data, key)}`],
+  [
+    'type',
+    ({ params, data }, secret) => `must be ${[params.type].flat().join(' or ')}, got ${kindAndValue(data, secret)}`,
+  ],
   [
     'enum',
-    ({ params, data }, key) =>
-      `must be one of ${choices(params.allowedValues)}${got(data, key)}${meant(data, params.allowedValues)}`,
+    ({ params, data }, secret) =>
+      `must be one of ${choices(params.allowedValues)}${got(data, secret)}${meant(data, params.allowedValues)}`,
   ],
-  ['const', ({ params, data }, key) => `must be ${show(params.allowedValue)}${got(data, key)}`],
-  ['format', ({ params, data }, key) => `must be a ${clean(String(params.format))}${got(data, key)}`],
-  ['pattern', ({ params, data }, key) => `must match /${clean(String(params.pattern))}/${got(data, key)}`],
+  ['const', ({ params, data }, secret) => `must be ${show(params.allowedValue)}${got(data, secret)}`],
+  ['format', ({ params, data }, secret) => `must be a ${clean(String(params.format))}${got(data, secret)}`],
+  ['pattern', ({ params, data }, secret) => `must match /${clean(String(params.pattern))}/${got(data, secret)}`],
   ['additionalProperties', (error) => unknownProperty(error, error.params.additionalProperty)],
   ['unevaluatedProperties', (error) => unknownProperty(error, error.params.unevaluatedProperty)],
   ['anyOf', () => 'must fit one of the allowed forms'],
@@ -94,9 +100,9 @@ const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
   ['propertyNames', ({ params }) => `has a key that is not allowed: ${quote(String(params.propertyName))}`],
 ]);
 
-function plainWords({ message = 'does not fit', data }: ErrorObject, key: string): string {
+function plainWords({ message = 'does not fit', data }: ErrorObject, secret: string): string {
   const plain = message.replaceAll('NOT', 'not');
-  return typeof data === 'object' ? plain : plain + got(data, key);
+  return typeof data === 'object' ? plain : plain + got(data, secret);
 }
 
 function unknownProperty({ parentSchema }: ErrorObject, name: unknown): string {
@@ -119,23 +125,18 @@ function meant(data: unknown, values: unknown): string {
   return near === undefined ? '' : `; did you mean ${quote(near)}?`;
 }
 
-function kindAndValue(value: unknown, key: string): string {
+function kindAndValue(value: unknown, secret: string): string {
   if (value === null) return 'null';
   const kind = Array.isArray(value) ? 'array' : typeof value;
-  return isSecret(key) ? kind : `${kind} ${show(value)}`;
+  return secret === '' ? `${kind} ${show(value)}` : kind;
 }
 
-function got(value: unknown, key: string): string {
-  return isSecret(key) ? '' : `, got ${show(value)}`;
-}
-
-/** Values under such a name must not appear in a message, which may end in a log or a transcript. */
-function isSecret(key: string): boolean {
-  return /pass(word|wd|phrase)?$|secret|token|api[-_]?key|credential|authorization|private[-_]?key/i.test(key);
+function got(value: unknown, secret: string): string {
+  return secret === '' ? `, got ${show(value)}` : '';
 }
 
 function show(value: unknown): string {
-  return cut(clean(JSON.stringify(value) ?? 'nothing'), MAX_VALUE);
+  return cut(clean(JSON.stringify(withoutSecrets(value)) ?? 'nothing'), MAX_VALUE);
 }
 
 function quote(name: string): string {

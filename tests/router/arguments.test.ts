@@ -167,6 +167,18 @@ const WORDS: [string, Schema, unknown, Problem[]][] = [
     [{ path: 'n', message: 'must be number, got null' }],
   ],
   [
+    'a secret in a list',
+    closed({ tokens: { type: 'array', items: { type: 'number' } } }),
+    { tokens: ['hunter2'] },
+    [{ path: 'tokens[0]', message: 'must be number, got string' }],
+  ],
+  [
+    'a value with a secret in it',
+    closed({ n: { type: 'number' } }),
+    { n: { password: 'hunter2', user: 'me' } },
+    [{ path: 'n', message: 'must be number, got object {"password":"<password>","user":"me"}' }],
+  ],
+  [
     'type of a secret',
     closed({ api_key: { type: 'number' } }),
     { api_key: 'sk-1' },
@@ -285,6 +297,11 @@ test.each([
   ['a list', [1], 'must be an object, got array'],
   ['a number', 5, 'must be an object, got number'],
   ['text', 'hello', 'must be an object, got text that is no JSON object: "hello"'],
+  [
+    'JSON with a mistake and a secret',
+    '{"password": "hunter2",}',
+    'must be an object, got text that is no JSON object: "{\\"password\\": \\"*******\\",}"',
+  ],
   ['JSON of another kind', '[1]', 'must be an object, got text that is no JSON object: "[1]"'],
 ])('arguments must be an object, not %s', async (_title, args, message) => {
   expect(await refused(closed({}), args)).toEqual([{ path: '', message }]);
