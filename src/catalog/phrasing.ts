@@ -40,7 +40,8 @@ const SEPARATED: readonly [verb: string, particle: string, instead: string][] = 
   ['let', 'know', 'notify message'],
   ['give', 'access', 'share permission'],
   ['fill', 'in|out', 'fill'],
-  ['blow|zoom', 'up|in', 'zoom'],
+  ['roll', 'back', 'rollback'],
+  ['put|move|hold', 'over', 'hover'],
 ];
 
 export interface Phrasing {

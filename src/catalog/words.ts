@@ -93,7 +93,11 @@ export function stem(word: string): string {
     .replace(/(?<=...)([iy])s$/, '$1z');
 }
 
+/** End like a plural and are none. */
+const SINGULAR = new Set(['news', 'lens', 'bias', 'canvas', 'atlas']);
+
 function withoutPlural(word: string): string {
+  if (SINGULAR.has(word)) return word;
   if (word.endsWith('ies')) return word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1);
   if (/(?:ss|us|is)$/.test(word)) return word;
   if (/(?:x|ch|sh|ss|zz)es$/.test(word)) return word.slice(0, -2);

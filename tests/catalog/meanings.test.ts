@@ -7,6 +7,7 @@ import { CHINESE_THINGS } from '../../src/catalog/tables/chinese-things.ts';
 import { CHINESE_WORLD } from '../../src/catalog/tables/chinese-world.ts';
 import { LEADS } from '../../src/catalog/tables/leads.ts';
 import { WORLD_LEADS } from '../../src/catalog/tables/leads-world.ts';
+import { STOP_ENGLISH } from '../../src/catalog/tables/stopwords.ts';
 import { stem } from '../../src/catalog/words.ts';
 
 const meanings = createMeanings();
@@ -109,6 +110,13 @@ describe('a question is read with the words of tools', () => {
 });
 
 describe('the tables', () => {
+  test('no word of theirs becomes a stop word by its ending', () => {
+    const stops = new Set(STOP_ENGLISH.split(' '));
+    const cut = new Set([...stops].map(stem));
+    const words = [...LEADS, ...WORLD_LEADS].flatMap((line) => (line.split(' > ')[0] ?? '').split(' '));
+    expect(words.filter((word) => cut.has(stem(word)) && !stops.has(word))).toEqual([]);
+  });
+
   const TABLES: [name: string, lines: readonly string[], sign: string][] = [
     ['leads', [...LEADS, ...WORLD_LEADS], ' > '],
     ['Chinese', [...CHINESE_ACTIONS, ...CHINESE_THINGS, ...CHINESE_WORLD], '='],

@@ -220,4 +220,9 @@ export const CHINESE_ACTIONS: readonly string[] = [
   '抠图 改图 修图 生成图片=transform_image image generate',
   '听写 转文字 转写=transcribe audio',
   '念出来 朗读=speech',
+  '不想再收 不想再收到 不再收到 别再发 拒收=create filter rule',
+  '没做 还没做 没完成 还没完成 剩下 未完成=list todo tasks',
+  '用图 拿图 一张图=generate chart',
+  '庆祝 祝贺=reaction emoji',
+  '提到 提及 包含=search query',
 ];

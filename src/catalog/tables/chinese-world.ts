@@ -240,4 +240,8 @@ export const CHINESE_WORLD: readonly string[] = [
   '屏幕大小 分辨率=screen_size',
   '崩溃记录 闪退日志=crashes',
   '音量=press_button',
+  '鼠标 光标=hover mouse',
+  '钱花 花到哪 花在哪 花到哪里 钱去哪=sankey_chart pie_chart',
+  '菜单=menu element',
+  '电话会 视频会 线上会=meeting calendar event',
 ];

@@ -79,6 +79,8 @@ export const WORLD_LEADS: readonly string[] = [
   'pharmacies restaurants cafes bars hotels atm museums parks airport > places poi search category',
   'street_address postal_address postcode zip_code > geocode address',
   'which_street what_street what_place what_is_at > reverse geocode',
+  'petrol fuel charging_station gasoline > places poi category search',
+  'subway metro tram ferry connection_to get_to_the > directions route transit',
   // Charts
   'side_by_side compare comparison > bar column chart',
   'spread distributed variation > histogram boxplot chart',
@@ -123,6 +125,8 @@ export const WORLD_LEADS: readonly string[] = [
   'common_ground overlapping overlapping_sets > venn chart',
   'strengths_and_weaknesses rating_on_several > radar chart',
   'social_network who_knows_whom graph_of > network graph',
+  'abilities ability competence score_card > radar chart',
+  'where_does_the_money money_goes money_went spent_on > sankey pie chart',
   // Web and documents
   'news headlines latest_on current_events > web search',
   'google look_online on_the_web on_the_internet > web search',
@@ -150,6 +154,8 @@ export const WORLD_LEADS: readonly string[] = [
   'vector_store vectors > index records',
   'best_matches most_relevant > rerank search',
   'several_indexes > cascading search',
+  'dig_deep dig_into deep_into everything_about in_detail > research search',
+  'that_mention mentioning which_mention containing_the > query search documents',
   // Business
   'phone_call logged_call > engagement call',
   'custom_field extra_field > property field create',
@@ -160,7 +166,7 @@ export const WORLD_LEADS: readonly string[] = [
   'go_live put_online make_visible visible_to > publish deploy release',
   'every_hour every_day every_week hourly daily regularly periodically > schedule monitor',
   'test_suite all_requests > run collection tests',
-  'canned fake_server stub > mock response',
+  'fake_server stub > mock response',
   'plain_words plain_english natural_words > natural language',
   'ask_the_ai ask_ai assistant > chat copilot',
   'is_down broken not_working outage > problems status',
