@@ -56,7 +56,7 @@ const WEIGHT = {
   phrase: 0.7,
   samePhrase: 1,
   lead: 1,
-  leadAlone: 0.65,
+  leadAlone: 0.55,
   question: 0.4,
   beyond: 0.4,
 };

@@ -50,11 +50,13 @@ export function createToolSearch(prior: Prior = () => 0): ToolSearch {
     corpus.catch(() => kept.delete(key));
     return corpus;
   };
-  let pending: NodeJS.Timeout | undefined;
+  let isPending = false;
   return {
     prepare(scope) {
-      pending ??= setTimeout(() => {
-        pending = undefined;
+      if (isPending) return;
+      isPending = true;
+      setTimeout(() => {
+        isPending = false;
         const seen = scope();
         const tools = seen.servers.reduce((total, server) => total + server.tools.length, 0);
         // What goes wrong here goes wrong again for whoever asks, and is told there.
