@@ -46,6 +46,11 @@ export function hasPlaceholder(text: string): boolean {
   return text.search(PLACEHOLDER) >= 0;
 }
 
+/** Everything in a text that is filled in, as it is written. */
+export function placeholdersIn(text: string): string[] {
+  return [...text.matchAll(PLACEHOLDER)].map(([written]) => written).filter((written) => written !== '$${');
+}
+
 /** Rewrites the literal parts and the defaults of a text, and leaves the placeholders. */
 export function mapLiterals(text: string, change: (literal: string) => string): string {
   let end = 0;

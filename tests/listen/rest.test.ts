@@ -340,11 +340,14 @@ describe('administration', () => {
       '/api/servers',
       { name: 'x', url: 'http://x/', headers: { a: '{file:/etc/passwd}' } },
     ],
+    [403, 'takes a secret elsewhere', 'PATCH', '/api/servers/paid', { url: 'http://127.0.0.1:8/mcp' }],
     [404, 'is missing', 'PATCH', '/api/servers/none', { disabled: true }],
     [422, 'is renamed', 'PATCH', '/api/servers/math', { name: 'other' }],
     [400, 'is no object', 'POST', '/api/servers', [1]],
   ])('%d for what %s, and nothing is written', async (status, _, method, path, body) => {
-    const { ask, text, app } = await serve({ ...document(), mcpServers: { ...BUILTIN.mcpServers, prog: stdio() } });
+    const paid = { url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer ${PAID}' } };
+    const mcpServers = { ...BUILTIN.mcpServers, prog: stdio(), paid };
+    const { ask, text, app } = await serve({ ...document(), mcpServers });
     const before = [text(), JSON.stringify(app.status().profiles[0]?.servers.map(({ name }) => name))];
     const answer = await ask(method, path, body, boss);
     expect([answer.status, typeof answer.body.error]).toEqual([status, 'string']);
