@@ -1,7 +1,8 @@
 /** `/api/servers` and `/api/reload`: changes at run time, for tokens with `"admin": true` only. */
 import { isRecord } from '../wire/message.ts';
 import type { Administration, Changes, ServerStatus } from './gateway.ts';
-import { sendError, sendJson } from './reply.ts';
+import { sendError } from './refuse.ts';
+import { sendJson } from './reply.ts';
 import { fail, readJson } from './rest.ts';
 import type { Serve, Served, Visit } from './routes.ts';
 
@@ -20,7 +21,10 @@ export const serveAdd: Serve = (visit, served) =>
     const { name, ...fields } = entry;
     if (typeof name !== 'string' || !NAME.test(name))
       return sendError(visit.response, 422, '"name" must be 1 to 64 letters, digits, "-" or "_"');
-    if (isKnown(served, name)) return sendError(visit.response, 409, `there is a server "${name}" already`);
+    if (isKnown(served, name)) {
+      const hint = `PATCH /api/servers/${name} changes it`;
+      return sendError(visit.response, 409, { message: `there is a server "${name}" already`, hint });
+    }
     const edit = { kind: 'add', name, entry: fields } as const;
     await act(visit, served, { action: 'add', target: name }, () => admin.edit(edit), 201);
   });
@@ -49,10 +53,19 @@ async function byAdmin(
   { admin }: Served,
   serve: (admin: Administration) => Promise<void>,
 ): Promise<void> {
-  if (principal?.admin !== true) return sendError(response, 403, 'this needs a token with "admin": true');
-  if (admin === undefined) return sendError(response, 409, 'there is no config file to change');
+  if (principal?.admin !== true) return sendError(response, 403, NO_ADMIN);
+  if (admin === undefined) return sendError(response, 409, NO_FILE);
   await serve(admin);
 }
+
+const NO_ADMIN = {
+  message: 'this needs a token with "admin": true',
+  hint: 'give one that right under "http.auth.tokens" in the config',
+};
+const NO_FILE = {
+  message: 'there is no config file to change',
+  hint: 'start the gateway with one: mcpx serve <config> --http',
+};
 
 /** Does it, writes down that it was tried, and answers with what became of it. */
 async function act(

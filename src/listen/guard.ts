@@ -33,16 +33,25 @@ export function refuseOpenBind(host: string, hasTokens: boolean): void {
   );
 }
 
+const STRANGE_HOST = {
+  message: 'this Host is not served here',
+  hint: 'use the address that mcpx listens on, or add the name to "http.hosts" in the config',
+};
+const STRANGE_ORIGIN = {
+  message: 'this Origin may not call',
+  hint: 'add the page to "http.cors.origins" in the config',
+};
+
 /** Why a request is refused, or undefined. A browser sends Origin; what is not its own page must be listed. */
-export function refusal(request: IncomingMessage, rules: HostRules): string | undefined {
+export function refusal(request: IncomingMessage, rules: HostRules): { message: string; hint: string } | undefined {
   const direct = request.headers.host ?? '';
   const host = (rules.trustProxy ? first(request.headers['x-forwarded-host']) : undefined) ?? direct;
   const known = (one: string) => isPlainLoopback(one, rules) || knownHost(hostName(one), request, rules);
   // A page can forge the header of a proxy, but not Host: where no token protects, Host itself must be known as well.
-  if (!known(host) || (rules.open && host !== direct && !known(direct))) return 'this Host is not served here';
+  if (!known(host) || (rules.open && host !== direct && !known(direct))) return STRANGE_HOST;
   const { origin } = request.headers;
   if (origin === undefined || rules.origins.includes(origin)) return undefined;
-  return origin === `http://${host}` || origin === `https://${host}` ? undefined : 'this Origin may not call';
+  return origin === `http://${host}` || origin === `https://${host}` ? undefined : STRANGE_ORIGIN;
 }
 
 /** What nearly every request says, told without taking it apart. */

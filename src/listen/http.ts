@@ -6,12 +6,12 @@ import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Authenticator, Principal } from '../policy/auth.ts';
 import { createBudget, createRate, NO_RATE } from '../policy/limits.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST } from '../wire/message.ts';
+import { INTERNAL_ERROR } from '../wire/message.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
 import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
-import { sendError, sendRpcError } from './reply.ts';
+import { refuse, sendError } from './refuse.ts';
 import { createRounds } from './rounds.ts';
 import { findRoute, type Serve, type Served } from './routes.ts';
 import { createSeal } from './seal.ts';
@@ -133,7 +133,7 @@ function failed(error: unknown, { request, response, trace }: Arrival, { log }: 
   if (request.destroyed && !request.complete) log.debug(`${request.method} was cut off by the client`);
   else {
     log.error(`${request.method} ${trace.route} failed: ${messageOf(error)}`, { request: trace.request });
-    sendRpcError(response, 500, { code: INTERNAL_ERROR, message: 'Internal error' });
+    refuse(response, 500, { message: 'Internal error', rpc: INTERNAL_ERROR });
   }
 }
 
@@ -146,7 +146,7 @@ function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, served.settings);
   trace.route = found?.route.path ?? trace.route;
-  const principal = found?.route.open ? undefined : admit(arrival, served, { path, anonymous: found?.route.anonymous });
+  const principal = found?.route.open ? undefined : admit(arrival, served, found?.route.anonymous);
   if (principal === 'refused') return;
 
   if (found === undefined) return sendError(response, 404, `no such route: ${path}`);
@@ -154,7 +154,7 @@ function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
   const serve = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
   if (serve === undefined) {
     const Allow = Object.keys(route.methods).join(', ');
-    return sendError(response, 405, `${method} is not allowed here`, { Allow });
+    return sendError(response, 405, { message: `${method} is not allowed here`, hint: `use ${Allow}` }, { Allow });
   }
   const query = mark < 0 ? NO_QUERY : new URLSearchParams(url.slice(mark + 1));
   return serve({ request, response, query, principal, parts, trace }, served);
@@ -164,40 +164,25 @@ function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
 function admit(
   { request, response, trace }: Arrival,
   { settings, auth, stopping, mcp }: Served,
-  { path, anonymous }: { path: string; anonymous: true | undefined },
+  anonymous: true | undefined,
 ): Principal | undefined | 'refused' {
-  const refuse = (status: number, message: string, headers?: Record<string, string>): 'refused' => {
-    const send = isMcp(path) ? sendRefusal : sendError;
-    send(response, status, message, headers);
+  const no = (status: number, why: Parameters<typeof refuse>[2], headers?: Record<string, string>): 'refused' => {
+    refuse(response, status, why, headers);
     return 'refused';
   };
   const { url = '/', method = '' } = request;
   const { host, hosts, trustProxy, cors } = settings;
   const stranger = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
-  if (stranger !== undefined) return refuse(403, stranger);
-  if (url.length > MAX_URL) return refuse(414, `the URL is longer than ${MAX_URL} characters`);
+  if (stranger !== undefined) return no(403, stranger);
+  if (url.length > MAX_URL) return no(414, `the URL is longer than ${MAX_URL} characters`);
   if (crossOrigin(request, response, cors.origins)) return 'refused';
-  if (stopping.aborted) return refuse(503, 'mcpx is stopping', { Connection: 'close' });
+  if (stopping.aborted) return no(503, 'mcpx is stopping', { Connection: 'close' });
   const principal = auth.principal(request.headers.authorization);
   trace.principal = principal?.name;
   if (auth.required && principal === undefined && !anonymous)
-    return refuse(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+    return no(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
   if (method === 'POST' && !isTimely({ response, principal }, mcp.rate)) return 'refused';
   return principal;
-}
-
-/** Whether the answer is read by an MCP client. */
-function isMcp(path: string): boolean {
-  return /^\/(?:mcp|sse|messages)(?:\/|$)|^\/api\/[^/]+\/mcp$/.test(path);
-}
-
-function sendRefusal(
-  response: ServerResponse,
-  status: number,
-  message: string,
-  headers?: Record<string, string>,
-): void {
-  sendRpcError(response, status, { code: INVALID_REQUEST, message }, headers);
 }
 
 function bind(server: Server, host: string, port: number): Promise<void> {

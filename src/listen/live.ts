@@ -2,7 +2,8 @@
 import { CONTENT_TYPE, exposition } from '../observe/exposition.ts';
 import { gauge } from '../observe/metrics.ts';
 import { EventStream } from './events.ts';
-import { sendError, sendText } from './reply.ts';
+import { sendError } from './refuse.ts';
+import { sendText } from './reply.ts';
 import type { Serve, Served } from './routes.ts';
 
 /** Streams at once; a page that is left open in many tabs must not cost everybody. */

@@ -178,9 +178,14 @@ const SCHEMAS = {
   Error: {
     type: 'object',
     properties: {
-      ...{ error: {}, code: { type: 'string' }, hint: { type: 'string' }, requestId: { type: 'string' } },
+      ...{
+        error: { type: 'string' },
+        code: { type: 'string' },
+        hint: { type: 'string' },
+        requestId: { type: 'string' },
+      },
       problems: { type: 'array' },
     },
-    required: ['error'],
+    required: ['error', 'code', 'hint', 'requestId'],
   },
 };

@@ -1,7 +1,6 @@
-/** Writing HTTP answers: JSON bodies, JSON-RPC errors, and the headers that every answer carries. */
+/** Writing HTTP answers: JSON bodies, JSON-RPC errors, and the headers that every answer carries. Other errors are in `refuse.ts`. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { type ErrorCode, HTTP_CODES, McpxError, RpcError, toMcpxError } from '../errors.ts';
-import { type Id, INVALID_PARAMS, isRecord } from '../wire/message.ts';
+import { type Id, isRecord } from '../wire/message.ts';
 import { release } from '../wire/verbatim.ts';
 import { requestIdOf } from './trace.ts';
 
@@ -80,44 +79,6 @@ export function sendRpcError(
   const { id = null, data, ...rest } = error;
   const told = { ...rest, ...withRequestId(response, data) };
   sendJson(response, status, { jsonrpc: '2.0', id, error: told }, headers);
-}
-
-/** An error on any other route. */
-export function sendError(
-  response: ServerResponse,
-  status: number,
-  error: string,
-  headers: Record<string, string> = {},
-): void {
-  sendJson(response, status, { error, requestId: requestIdOf(response) }, headers);
-}
-
-/** A failure on any other route: its status says what kind it is, its body what to do. */
-/** Statuses that mean something else on a route. */
-export type Statuses = Partial<Record<ErrorCode, number>>;
-
-export function sendFailure(response: ServerResponse, failure: unknown, statuses: Statuses = {}): void {
-  const { status, ...words } = describeFailure(failure, { ...HTTP_CODES, ...statuses });
-  const headers = status === 503 ? { 'Retry-After': '1' } : {};
-  sendJson(response, status, { ...words, requestId: requestIdOf(response) }, headers);
-}
-
-function describeFailure(
-  failure: unknown,
-  statuses: Record<ErrorCode, number>,
-): Record<string, unknown> & { status: number; error: string } {
-  // What the server itself said: only that the parameters were wrong is the client's doing.
-  if (failure instanceof RpcError) {
-    const status = failure.code === INVALID_PARAMS ? 422 : 502;
-    return { status, error: failure.message, code: 'upstream', rpc: failure.code, data: failure.data };
-  }
-  const { code, message, hint, data } = toMcpxError(failure);
-  const status = statuses[code];
-  // What broke inside of mcpx is for its log.
-  if (code === 'failed' && !(failure instanceof McpxError)) return { status, error: 'internal error', code };
-  const problems = isRecord(data) && Array.isArray(data.problems) ? { problems: data.problems } : {};
-  // The lines after the first point into a file, or repeat the problems.
-  return { status, error: message.split('\n')[0] ?? '', code, hint, ...problems };
 }
 
 /** The id by which the request is found in the log. */

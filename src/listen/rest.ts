@@ -6,7 +6,8 @@ import { firstSentence, renderTool } from '../render/typescript.ts';
 import { isRecord } from '../wire/message.ts';
 import { readBody } from './body.ts';
 import type { Entrance } from './gateway.ts';
-import { type Statuses, sendError, sendFailure, sendJson } from './reply.ts';
+import { disabledProfile, type Statuses, sendError, sendFailure, unknownProfile } from './refuse.ts';
+import { sendJson } from './reply.ts';
 import type { Serve, Served, Visit } from './routes.ts';
 import { requestIdOf } from './trace.ts';
 import { fits, type McpDeps } from './visit.ts';
@@ -23,8 +24,8 @@ function within(serve: Inside): Serve {
     const profile = parts.get('profile') ?? '';
     const hidden = principal !== undefined && !mayUseProfile(principal, profile);
     const state = hidden ? 'unknown' : served.gateway.profileState(profile);
-    if (state === 'unknown') return sendError(response, 404, `no profile is called "${profile}"`);
-    if (state === 'disabled') return sendError(response, 403, `the profile "${profile}" is disabled`);
+    if (state === 'unknown') return sendError(response, 404, unknownProfile(profile));
+    if (state === 'disabled') return sendError(response, 403, disabledProfile(profile));
     const entrance = served.gateway.enter({ profile, ...(principal && { principal }) });
     try {
       await serve(entrance, visit, served);

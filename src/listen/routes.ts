@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import { type Authenticator, mayUseProfile, type Principal } from '../policy/auth.ts';
-import { INVALID_REQUEST } from '../wire/message.ts';
 import { serveAdd, serveChange, serveReload, serveRemove } from './admin.ts';
 import type { EventStream } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
@@ -12,7 +11,8 @@ import { serveEvents, serveMetrics } from './live.ts';
 import { serveDelete, serveGet, servePost } from './mcp.ts';
 import { describeApi } from './openapi.ts';
 import { sendPage } from './page.ts';
-import { sendJson, sendRpcError } from './reply.ts';
+import { disabledProfile, refuse, unknownProfile } from './refuse.ts';
+import { sendJson } from './reply.ts';
 import {
   serveCall,
   serveHealth,
@@ -159,13 +159,14 @@ function openMcp(serve: ServeMcp, own?: FrontKind): Serve {
     const profile = parts.get('profile') ?? gateway.mainProfile;
     const hidden = profile === undefined || (principal !== undefined && !mayUseProfile(principal, profile));
     const state = hidden ? 'unknown' : gateway.profileState(profile);
-    const fail = (status: number, message: string) =>
-      sendRpcError(response, status, { code: INVALID_REQUEST, message });
-    if (profile === undefined || state === 'unknown') return fail(404, `no profile is called "${profile ?? ''}"`);
-    if (state === 'disabled') return fail(403, `the profile "${profile}" is disabled`);
+    if (profile === undefined || state === 'unknown') return refuse(response, 404, unknownProfile(profile ?? ''));
+    if (state === 'disabled') return refuse(response, 403, disabledProfile(profile));
     const wanted = query.get('front');
     if (wanted !== null && wanted !== 'compact' && wanted !== 'aggregate')
-      return fail(400, '"front" must be compact or aggregate');
+      return refuse(response, 400, {
+        message: '"front" must be compact or aggregate',
+        hint: 'leave it out, or correct it',
+      });
     const front = wanted ?? own;
     return serve({ request, response, profile, ...(front && { front }), ...(principal && { principal }) }, mcp);
   };

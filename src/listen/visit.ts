@@ -12,6 +12,7 @@ import { type Posted, readBody, readMessages } from './body.ts';
 import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
 import type { SseSession } from './legacy-sse.ts';
+import { refuse } from './refuse.ts';
 import { sendRpcError } from './reply.ts';
 import type { Rounds } from './rounds.ts';
 import type { Seal } from './seal.ts';
@@ -42,11 +43,14 @@ export interface McpDeps {
   log: Log;
 }
 
+/** Too much at once or too fast, as a JSON-RPC error. */
+const OVERLOADED = -32000;
+
 /** Whether one more session may begin; where not, the answer says so and when to try again. */
 export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps, id: Id | null = null): boolean {
   const full = sessions.room(principal);
   if (full === undefined) return true;
-  const error = { code: -32000, message: full.message, id };
+  const error = { code: OVERLOADED, message: full.message, id };
   sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
   return false;
 }
@@ -105,8 +109,8 @@ export function fits(
     response.once('close', () => bodies.give(size));
     return true;
   }
-  const error = { code: -32000, message: 'too many large requests are under way: try again in a moment' };
-  sendRpcError(response, 503, error, { 'Retry-After': '1', Connection: 'close' });
+  const why = { message: 'too many large requests are under way: try again in a moment', rpc: OVERLOADED };
+  refuse(response, 503, why, { 'Retry-After': '1', Connection: 'close' });
   return false;
 }
 
@@ -130,7 +134,7 @@ export function isTimely(
   const wait = count > 0 ? rate.take(principal?.name ?? '', count) : undefined;
   if (wait === undefined) return true;
   const message = `too many requests: try again in ${wait} s`;
-  sendRpcError(response, 429, { code: -32000, message }, { 'Retry-After': String(wait) });
+  refuse(response, 429, { message, rpc: OVERLOADED }, { 'Retry-After': String(wait) });
   return false;
 }
 

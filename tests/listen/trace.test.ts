@@ -54,7 +54,10 @@ test('ids differ, and an error carries its own: refusals, unknown routes, failur
   const refused = await send(url, { body: '{', headers: {} });
   expect((await refused.json()).error.data.requestId).toBe(refused.headers['x-request-id']);
   const lost = await send(`${url.replace(/\/mcp$/, '')}/nowhere`, { method: 'GET' });
-  expect(await lost.json()).toEqual({ error: 'no such route: /nowhere', requestId: lost.headers['x-request-id'] });
+  expect(await lost.json()).toMatchObject({
+    error: 'no such route: /nowhere',
+    requestId: lost.headers['x-request-id'],
+  });
   expect(lost.headers['x-request-id']).not.toBe(refused.headers['x-request-id']);
 });
 

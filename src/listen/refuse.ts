@@ -1,0 +1,111 @@
+/** Errors over HTTP: on routes for scripts `{"error", "code", "hint", "requestId"}`, on those of MCP a JSON-RPC error. */
+import type { ServerResponse } from 'node:http';
+import { type ErrorCode, HTTP_CODES, McpxError, RpcError, toMcpxError } from '../errors.ts';
+import { clean, oneLine } from '../render/text.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, isRecord } from '../wire/message.ts';
+import { sendJson, sendRpcError } from './reply.ts';
+import { requestIdOf } from './trace.ts';
+
+/** What a status means where nothing more is known. */
+interface Usual {
+  code: ErrorCode;
+  hint: string;
+}
+
+const DESCRIBED = 'GET /api/openapi.json says what each route takes';
+const USUAL: Readonly<Record<number, Usual>> = {
+  400: { code: 'usage', hint: DESCRIBED },
+  401: { code: 'auth', hint: 'send the header "Authorization: Bearer <token>" with a token of this gateway' },
+  403: { code: 'refused', hint: 'the config of the gateway decides who may do what' },
+  404: { code: 'not_found', hint: 'GET /api/openapi.json lists the routes, GET /api/status the profiles and servers' },
+  405: { code: 'usage', hint: DESCRIBED },
+  409: { code: 'usage', hint: DESCRIBED },
+  413: { code: 'usage', hint: '"http.maxBody" in the config is the bound' },
+  414: { code: 'usage', hint: 'send a shorter URL' },
+  415: { code: 'usage', hint: 'send JSON as it is, with the header "Content-Type: application/json"' },
+  422: { code: 'arguments', hint: DESCRIBED },
+  429: {
+    code: 'overloaded',
+    hint: 'wait for the seconds of the header Retry-After; "http.rate" in the config is the bound',
+  },
+  499: { code: 'cancelled', hint: 'send it again' },
+  502: { code: 'unreachable', hint: 'GET /api/status says how the servers are' },
+  503: { code: 'overloaded', hint: 'wait for the seconds of the header Retry-After' },
+  504: { code: 'timeout', hint: '"timeout" of the server in the config is the bound' },
+};
+const UNUSUAL: Usual = { code: 'failed', hint: 'the log of mcpx has more under this request id' };
+
+/** Why something is refused, and what to do about it where that is not what the status says anyway. */
+export interface Reason {
+  message: string;
+  hint?: string;
+}
+
+export function unknownProfile(name: string): Reason {
+  return { message: `no profile is called "${oneLine(clean(name))}"`, hint: 'GET /api/status lists the profiles' };
+}
+
+export function disabledProfile(name: string): Reason {
+  const hint = 'set "enabled": true for it under "profiles" in the config';
+  return { message: `the profile "${name}" is disabled`, hint };
+}
+
+type Headers = Record<string, string>;
+
+/** On a route for scripts. */
+export function sendError(response: ServerResponse, status: number, why: string | Reason, headers: Headers = {}): void {
+  const { message, hint } = typeof why === 'string' ? { message: why } : why;
+  const usual = USUAL[status] ?? UNUSUAL;
+  send(response, status, { error: message, code: usual.code, hint: hint ?? usual.hint }, headers);
+}
+
+/** On any route, in the form that its clients read; `rpc` is the code of the JSON-RPC error. */
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  why: string | (Reason & { rpc?: number }),
+  headers: Headers = {},
+): void {
+  const { message, hint, rpc = INVALID_REQUEST } = typeof why === 'string' ? { message: why } : why;
+  const forMcp = { code: rpc, message, ...(hint && { data: { hint } }) };
+  if (isMcp(response.req.url ?? '')) sendRpcError(response, status, forMcp, headers);
+  else sendError(response, status, { message, ...(hint && { hint }) }, headers);
+}
+
+/** Whether the answer is read by an MCP client. */
+function isMcp(url: string): boolean {
+  return /^\/(?:mcp|sse|messages)(?:[/?]|$)|^\/api\/[^/?]+\/mcp(?:\?|$)/.test(url);
+}
+
+/** Statuses that mean something else on a route. */
+export type Statuses = Partial<Record<ErrorCode, number>>;
+
+/** A failure on a route for scripts: its status says what kind it is, its body what to do. */
+export function sendFailure(response: ServerResponse, failure: unknown, statuses: Statuses = {}): void {
+  const { status, ...words } = describeFailure(failure, { ...HTTP_CODES, ...statuses });
+  const hint = words.hint ?? (USUAL[status] ?? UNUSUAL).hint;
+  send(response, status, { ...words, hint }, status === 503 ? { 'Retry-After': '1' } : {});
+}
+
+function send(response: ServerResponse, status: number, words: Record<string, unknown>, headers: Headers): void {
+  sendJson(response, status, { ...words, requestId: requestIdOf(response) }, headers);
+}
+
+function describeFailure(
+  failure: unknown,
+  statuses: Record<ErrorCode, number>,
+): Record<string, unknown> & { status: number; error: string; hint?: string | undefined } {
+  // What the server itself said: only that the parameters were wrong is the client's doing.
+  if (failure instanceof RpcError) {
+    const status = failure.code === INVALID_PARAMS ? 422 : 502;
+    const hint = 'the server itself answered with this error';
+    return { status, error: failure.message, code: 'upstream', hint, rpc: failure.code, data: failure.data };
+  }
+  const { code, message, hint, data } = toMcpxError(failure);
+  const status = statuses[code];
+  // What broke inside of mcpx is for its log.
+  if (code === 'failed' && !(failure instanceof McpxError)) return { status, error: 'internal error', code };
+  const problems = isRecord(data) && Array.isArray(data.problems) ? { problems: data.problems } : {};
+  // The lines after the first point into a file, or repeat the problems.
+  return { status, error: message.split('\n')[0] ?? '', code, hint, ...problems };
+}
