@@ -5,7 +5,7 @@ import { type Audit, createAudit } from '../observe/audit.ts';
 import type { Family } from '../observe/exposition.ts';
 import { createLiveCalls, type LiveCalls } from '../observe/live.ts';
 import type { Log } from '../observe/log.ts';
-import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { createMetrics, DENIED, type Metrics } from '../observe/metrics.ts';
 import { type Call, createObserver, type Happening, type Observer } from '../observe/observer.ts';
 import { processFamilies } from '../observe/process.ts';
 import { createStats, type Stats } from '../observe/stats.ts';
@@ -53,7 +53,7 @@ export function seenBy(
   running: ReadonlyMap<string, Running>,
 ): LiveEvent | undefined {
   if (happening.type === 'visit' || happening.type === 'admin') return undefined;
-  const trusted = principal === undefined || principal.admin;
+  const trusted = seesAll(principal);
   // Why a reload failed quotes the config.
   if (happening.type === 'reload') return trusted ? happening : { type: 'reload', ok: happening.ok };
   if (happening.type === 'state' || happening.type === 'lists') {
@@ -79,7 +79,12 @@ function maySeeServer(
 
 /** A token sees its own calls; the admin, and everybody where there are no tokens, sees all. */
 export function maySeeCall(principal: Principal | undefined, call: Call): boolean {
-  return principal === undefined || principal.admin || call.principal === principal.name;
+  return seesAll(principal) || call.principal === principal?.name;
+}
+
+/** Who is told what others do, and what nobody may use. */
+function seesAll(principal: Principal | undefined): boolean {
+  return principal === undefined || principal.admin;
 }
 
 /** Without its values. */
@@ -105,7 +110,8 @@ export function metricsFor(
       ...{ name: 'mcpx_build_info', type: 'gauge', help: 'The version that runs.' },
       samples: [{ labels: { version: VERSION }, value: 1 }],
     },
-    ...metrics.families(visible),
+    // How often something was denied would tell a token that it is there.
+    ...metrics.families(visible).filter(({ name }) => name !== DENIED || seesAll(principal)),
     {
       ...{ name: 'mcpx_upstream_state', type: 'gauge', help: '1 for the state that a server is in.' },
       samples: status.profiles.flatMap(({ name: profile, servers }) =>

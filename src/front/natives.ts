@@ -55,11 +55,12 @@ export function createNatives(
   }
 
   /** Where a URI that a client names really is. */
-  async function resourceAt(uri: unknown): Promise<Located> {
+  async function resourceAt(uri: unknown, way: Way): Promise<Located> {
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
     await listed();
     const found = style === 'keep' ? ownerOf(uri, deps()) : locateUri(uri);
     if (found !== undefined && deps().some(({ name }) => name === found.server)) return found;
+    router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
     throw new RpcError(code, 'Resource not found', { uri });
   }
@@ -68,7 +69,7 @@ export function createNatives(
   const resourceRequest =
     (method: string): Native =>
     async (params, way) => {
-      const { server, uri } = await resourceAt(params.uri);
+      const { server, uri } = await resourceAt(params.uri, way);
       const result = await router.forward({
         ...way,
         server,
@@ -107,7 +108,7 @@ export function createNatives(
         params: { ...params, ref: { ...ref, name } },
       });
     }
-    const { server, uri } = await resourceAt(ref.uri);
+    const { server, uri } = await resourceAt(ref.uri, way);
     return router.forward({
       ...way,
       server,
@@ -153,14 +154,14 @@ export function createNatives(
       'resources/subscribe',
       async (params, way) => {
         const result = await resourceRequest('resources/subscribe')(params, way);
-        wishes.subscribe(await resourceAt(params.uri), way.caller.key);
+        wishes.subscribe(await resourceAt(params.uri, way), way.caller.key);
         return result;
       },
     ],
     [
       'resources/unsubscribe',
       async (params, way) => {
-        const last = wishes.unsubscribe(await resourceAt(params.uri), way.caller.key);
+        const last = wishes.unsubscribe(await resourceAt(params.uri, way), way.caller.key);
         return last ? resourceRequest('resources/unsubscribe')(params, way) : {};
       },
     ],
@@ -209,6 +210,12 @@ function ownerOf(uri: string, views: Views): Located | undefined {
     ) ??
     onlyOne(views.filter(({ entry }) => entry.hello?.capabilities.resources !== undefined));
   return owner && { server: owner.name, uri };
+}
+
+/** What a URI means among what may not be used: something of the server that it names, or what is listed under it. */
+function deniedAt(found: Located | undefined, uri: string, denied: Named[]): Named | undefined {
+  if (found === undefined) return denied.find(({ name }) => name === uri);
+  return denied.some(({ server }) => server === found.server) ? { server: found.server, name: found.uri } : undefined;
 }
 
 function onlyOne<T>(items: T[]): T | undefined {

@@ -1,7 +1,6 @@
 /** Plain HTTP for scripts: what a profile has as JSON lists, and tools that are called with their arguments as the body. */
 import type { Tool } from '../catalog/list.ts';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
-import { mayUseProfile } from '../policy/auth.ts';
 import { firstSentence, renderTool } from '../render/typescript.ts';
 import { isRecord } from '../wire/message.ts';
 import { readBody } from './body.ts';
@@ -10,7 +9,7 @@ import { disabledProfile, type Statuses, sendError, sendFailure, unknownProfile 
 import { sendJson } from './reply.ts';
 import type { Serve, Served, Visit } from './routes.ts';
 import { requestIdOf } from './trace.ts';
-import { fits, type McpDeps } from './visit.ts';
+import { fits, type McpDeps, profileState } from './visit.ts';
 
 /** Items of one answer where nobody asks for another number, and at most. */
 const PAGE = 1000;
@@ -22,8 +21,7 @@ function within(serve: Inside): Serve {
   return async (visit, served) => {
     const { response, principal, parts } = visit;
     const profile = parts.get('profile') ?? '';
-    const hidden = principal !== undefined && !mayUseProfile(principal, profile);
-    const state = hidden ? 'unknown' : served.gateway.profileState(profile);
+    const state = profileState(profile, visit, served.gateway);
     if (state === 'unknown') return sendError(response, 404, unknownProfile(profile));
     if (state === 'disabled') return sendError(response, 403, disabledProfile(profile));
     const entrance = served.gateway.enter({ profile, ...(principal && { principal }) });

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
-import { type Authenticator, mayUseProfile, type Principal } from '../policy/auth.ts';
+import type { Authenticator, Principal } from '../policy/auth.ts';
 import { serveAdd, serveChange, serveReload, serveRemove } from './admin.ts';
 import type { EventStream } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
@@ -24,7 +24,7 @@ import {
   serveTools,
 } from './rest.ts';
 import type { Trace } from './trace.ts';
-import type { McpDeps, McpVisit } from './visit.ts';
+import { type McpDeps, type McpVisit, profileState } from './visit.ts';
 
 /** Something that arrived, after the guards. */
 export interface Visit {
@@ -155,10 +155,10 @@ function decode(segment: string): string {
 
 /** Which profile and front a URL means, then MCP. */
 function openMcp(serve: ServeMcp, own?: FrontKind): Serve {
-  return ({ request, response, query, principal, parts }, { gateway, mcp }) => {
+  return (visit, { gateway, mcp }) => {
+    const { request, response, query, principal, parts } = visit;
     const profile = parts.get('profile') ?? gateway.mainProfile;
-    const hidden = profile === undefined || (principal !== undefined && !mayUseProfile(principal, profile));
-    const state = hidden ? 'unknown' : gateway.profileState(profile);
+    const state = profile === undefined ? 'unknown' : profileState(profile, visit, gateway);
     if (profile === undefined || state === 'unknown') return refuse(response, 404, unknownProfile(profile ?? ''));
     if (state === 'disabled') return refuse(response, 403, disabledProfile(profile));
     const wanted = query.get('front');

@@ -10,6 +10,8 @@ export interface Trace extends Pick<Visit, 'request'> {
   /** The row of the table that it was for. */
   route: string;
   principal?: string | undefined;
+  /** It was for something that is there, and that whoever asked may not know of. */
+  hidden?: true;
 }
 
 export interface Tracer {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../config/config.ts';
 import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
-import type { Principal } from '../policy/auth.ts';
+import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import { type Budget, NO_RATE, type Rate } from '../policy/limits.ts';
 import { MAX_CALLS } from '../router/batch.ts';
 import { type Id, INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../wire/message.ts';
@@ -19,6 +19,7 @@ import type { Seal } from './seal.ts';
 import type { HttpSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import type { Subscription } from './subscriptions.ts';
+import type { Trace } from './trace.ts';
 
 /** A request for MCP, after the guards. */
 export interface McpVisit {
@@ -41,6 +42,18 @@ export interface McpDeps {
   seal: Seal;
   parking: Parking;
   log: Log;
+}
+
+/** A profile that a token may not use is as good as missing; only the audit log knows the difference. */
+export function profileState(
+  profile: string,
+  { principal, trace }: { principal: Principal | undefined; trace: Trace },
+  gateway: Pick<Gateway, 'profileState'>,
+): ReturnType<Gateway['profileState']> {
+  const state = gateway.profileState(profile);
+  if (state === 'unknown' || principal === undefined || mayUseProfile(principal, profile)) return state;
+  trace.hidden = true;
+  return 'unknown';
 }
 
 /** Too much at once or too fast, as a JSON-RPC error. */

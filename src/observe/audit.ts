@@ -113,7 +113,7 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** Requests that never became a call because whoever sent them may not. */
 function visitEntry(visit: Visit): Record<string, unknown> | undefined {
-  if (!REFUSALS.has(visit.status)) return undefined;
+  if (!REFUSALS.has(visit.status) && !visit.hidden) return undefined;
   const { request, method, path, status, principal, from } = visit;
   return { type: 'request', request, token: principal, from, method, path, decision: 'denied', status };
 }

@@ -69,10 +69,11 @@ function gathered(write: (lines: string) => void): { add(line: string): void; fl
   };
 }
 
+/** A message of several lines is indented from the second on, so that none of them looks like another message. */
 function textLine(level: string, message: string, fields: LogFields = {}): string {
   let tail = '';
   for (const [key, value] of Object.entries(fields)) if (value !== undefined) tail += ` ${key}=${plain(value)}`;
-  return `mcpx ${level}: ${message}${tail}\n`;
+  return `mcpx ${level}: ${visible(message).replaceAll('\n', '\n  ')}${tail}\n`;
 }
 
 function jsonLine(level: string, message: string, fields: LogFields = {}): string {
@@ -80,8 +81,15 @@ function jsonLine(level: string, message: string, fields: LogFields = {}): strin
 }
 
 function plain(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = visible(typeof value === 'string' ? value : JSON.stringify(value));
   return /\s/.test(text) ? JSON.stringify(text) : text;
+}
+
+/** Controls but tab and newline, and marks that reorder text: names from outside may hold them, and a terminal would obey. */
+const UNSEEN = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
+
+function visible(text: string): string {
+  return text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function appendTo(file: string, line: string): void {

@@ -24,6 +24,8 @@ interface Page {
 /** Tools with numbers of their own; what is called beyond is counted as this one of its server. */
 const MAX_SERIES = 1000;
 const OTHER = 'other';
+/** The family that counts what nobody may use. */
+export const DENIED = 'mcpx_calls_denied_total';
 /** Seconds. */
 const CALL_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const VISIT_BOUNDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 30];
@@ -55,11 +57,11 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
     return made;
   };
   const called = (call: CallRecord) => {
-    underWay -= 1;
     if (call.outcome === 'denied') {
       denied += 1;
       return;
     }
+    underWay -= 1;
     const { outcomes, seconds } = seriesOf(call);
     outcomes.set(call.outcome, (outcomes.get(call.outcome) ?? 0) + 1);
     observe(seconds, call.ms / 1000);
@@ -97,7 +99,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
           ...{ name: 'mcpx_call_duration_seconds', type: 'histogram', help: 'How long calls took.' },
           samples: seen.map(({ labels, seconds }) => ({ labels, histogram: seconds })),
         },
-        counter('mcpx_calls_denied_total', 'Calls of what the caller may not use.', denied),
+        counter(DENIED, 'Calls of what the caller may not use.', denied),
         gauge('mcpx_calls_in_flight', 'Calls under way.', underWay),
         {
           ...{ name: 'mcpx_http_requests_total', type: 'counter', help: 'HTTP requests that are over.' },

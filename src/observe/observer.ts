@@ -41,9 +41,12 @@ export interface CallRecord extends Call {
 export type CallStart = Pick<Call, 'kind' | 'server' | 'name' | 'method' | 'request'> & { arguments?: unknown };
 export type CallEnd = Pick<CallRecord, 'reason'> & { result?: unknown };
 
-/** Where calls of one scope are told. What it returns is called once, when the call is over. */
+/** Where calls of one scope are told. */
 export interface Calls {
-  begin(call: CallStart): (outcome: Outcome, end?: CallEnd) => void;
+  /** What it returns is called once, when the call is over. */
+  begin(call: CallStart): (outcome: Exclude<Outcome, 'denied'>, end?: CallEnd) => void;
+  /** A call of what the caller may not use. It never begins: whoever hears of its own calls must not learn that there is something. */
+  deny(call: CallStart): void;
 }
 
 export type Happening =
@@ -74,6 +77,8 @@ export interface Visit {
   status: number;
   ms: number;
   principal?: string | undefined;
+  /** It was answered as if something were missing that is there. */
+  hidden?: true;
   /** The address it came from. */
   from: string;
   /** Bytes, headers included. */
@@ -100,18 +105,24 @@ export function createObserver(): Observer {
       listeners.add(hear);
       return () => void listeners.delete(hear);
     },
-    calls: (scope) => ({
-      begin({ kind, server, name, method, request, arguments: given }) {
-        const clock = performance.now();
+    calls: ({ profile, principal }) => {
+      const callOf = ({ kind, server, name, method, request }: CallStart): Call => {
         const id = String(++lastCall);
-        const { profile, principal } = scope;
-        const call: Call = { id, at: Date.now(), profile, principal, kind, server, name, method, request };
-        emit({ type: 'call_began', call });
-        return (outcome, { reason, result } = {}) => {
-          const ms = performance.now() - clock;
-          emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values: { arguments: given, result } } });
-        };
-      },
-    }),
+        return { id, at: Date.now(), profile, principal, kind, server, name, method, request };
+      };
+      return {
+        begin(started) {
+          const clock = performance.now();
+          const call = callOf(started);
+          emit({ type: 'call_began', call });
+          return (outcome, { reason, result } = {}) => {
+            const ms = performance.now() - clock;
+            const values = { arguments: started.arguments, result };
+            emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values } });
+          };
+        },
+        deny: (started) => emit({ type: 'call_ended', call: { ...callOf(started), ms: 0, outcome: 'denied' } }),
+      };
+    },
   };
 }

@@ -43,7 +43,7 @@ export interface Router {
   /** What servers still do for this client. */
   readonly tasks: Pick<OwnTasks, 'server' | 'mayOwn'>;
   /** A name was asked for that is not there; recorded where `pick` finds what it means among what is denied. */
-  missed(kind: Exclude<Kind, 'resource'>, pick: (denied: Named[]) => Named | undefined, way: Way): void;
+  missed(kind: Kind, pick: (denied: Named[]) => Named | undefined, way: Way): void;
 }
 
 export interface RouterDeps {
@@ -110,7 +110,7 @@ export function createRouter(deps: RouterDeps): Router {
   }
 
   /** What is denied looks missing; only the record knows the difference. */
-  const denied = (call: CallStart) => calls.begin(call)('denied');
+  const denied = (call: CallStart) => calls.deny(call);
 
   async function findToCall({ server, tool: name, requestId }: ToolCall): Promise<ListedTool> {
     try {
@@ -234,11 +234,16 @@ export function createRouter(deps: RouterDeps): Router {
     tasks,
     missed(kind, pick, { requestId }) {
       const found = pick(views.denied(kind));
-      const method = kind === 'tool' ? 'tools/call' : 'prompts/get';
-      if (found !== undefined) denied({ kind, ...found, method, request: requestId });
+      if (found !== undefined) denied({ kind, ...found, method: METHODS[kind], request: requestId });
     },
   };
 }
+
+/** How a thing is used. */
+const METHODS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' } as const satisfies Record<
+  Kind,
+  string
+>;
 
 interface Sending {
   /** Whether it may be sent again when the connection breaks under it. */

@@ -29,8 +29,8 @@ export interface Views {
   of(entry: ServerEntry): ServerView;
   /** Whether a tool is there and may not be used. */
   denies(server: string, tool: string): boolean;
-  /** Tools or prompts that are there and may not be used. */
-  denied(kind: Exclude<Kind, 'resource'>): Named[];
+  /** What is listed and may not be used; templates are among the resources. */
+  denied(kind: Kind): Named[];
 }
 
 export interface ViewsDeps {
@@ -44,10 +44,10 @@ export interface ViewsDeps {
 }
 
 export function createViews({ catalog, access, offered, pins, pinned }: ViewsDeps): Views {
-  let hidden: { revision: number; tool: Named[]; prompt: Named[] } | undefined;
+  let hidden: ({ revision: number } & Record<Kind, Named[]>) | undefined;
   const isDenied = (server: string, kind: Kind, name: string) => !access.allows({ server, kind, name });
 
-  const deniedOf = (kind: 'tool' | 'prompt', names: (entry: ServerEntry) => string[]): Named[] =>
+  const deniedOf = (kind: Kind, names: (entry: ServerEntry) => string[]): Named[] =>
     catalog.servers(offered()).flatMap((entry) =>
       names(entry)
         .filter((name) => isDenied(entry.name, kind, name))
@@ -84,7 +84,11 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
       if (hidden?.revision !== revision) {
         const tool = deniedOf('tool', ({ offer }) => offer.tools.map((listed) => listed.tool.name));
         const prompt = deniedOf('prompt', ({ offer }) => offer.prompts.map(({ name }) => String(name)));
-        hidden = { revision, tool, prompt };
+        const resource = deniedOf('resource', ({ offer: { resources, templates } }) => [
+          ...resources.map(({ uri }) => String(uri)),
+          ...templates.map(({ uriTemplate }) => String(uriTemplate)),
+        ]);
+        hidden = { revision, tool, prompt, resource };
       }
       return hidden[kind];
     },

@@ -56,6 +56,19 @@ test('a token hears of its own calls, the admin of all, another token of none', 
   expect(JSON.stringify(heard)).not.toContain('6 * 7');
 });
 
+test('neither events nor numbers tell a token that something is there which it may not use', async () => {
+  const app = openApp();
+  const ci = principal('ci', { tools: { deny: ['math.calculate'] } });
+  const [own, admin] = [listener(app, ci), listener(app, principal('boss', { admin: true }))];
+  await expect(calculate(app, ci)).rejects.toThrow('Unknown tool');
+  expect(calls(own)).toBe(0);
+  expect(admin.filter(({ type }) => type.startsWith('call_'))).toMatchObject([{ call: { outcome: 'denied' } }]);
+  const scrape = (as?: Principal) => parseMetrics(exposition(app.metrics(as)));
+  expect(scrape(ci).has('mcpx_calls_denied_total')).toBe(false);
+  expect(scrape(principal('boss', { admin: true })).get('mcpx_calls_denied_total')?.samples[0]?.value).toBe(1);
+  expect(app.status(ci).calls).toMatchObject({ calls: 0, live: [] });
+});
+
 test('states are heard of servers and in profiles that a token may use', async () => {
   const app = openApp();
   const heard = [

@@ -86,6 +86,29 @@ test('a client that leaves before its answer is 499 in the log', async () => {
   await settled(() => lines(logged).some((line) => line.includes(' 499 ')));
 });
 
+test('a profile that a token may not use is missing, and only who keeps the record knows better', async () => {
+  const tokens = [token('ci', 'c', { profiles: ['default'] })];
+  const { listener, happenings } = await stage({}, { tokens });
+  const headers = { authorization: 'Bearer c' };
+  const said = async (path: string, method: string) => {
+    const answer = await send(`${listener.url}${path}`, { method, headers, ...(method === 'POST' && { body: {} }) });
+    return [answer.status, (await answer.text()).replaceAll(/other|none|"requestId":"[^"]*"/g, '')];
+  };
+  expect(await said('/mcp/other', 'POST')).toEqual(await said('/mcp/none', 'POST'));
+  expect(await said('/api/other/tools', 'GET')).toEqual(await said('/api/none/tools', 'GET'));
+  await expect.poll(() => happenings.length).toBe(4);
+  expect(happenings.map((one) => one.type === 'visit' && [one.visit.status, one.visit.hidden])).toEqual([
+    ...[
+      [404, true],
+      [404, undefined],
+    ],
+    ...[
+      [404, true],
+      [404, undefined],
+    ],
+  ]);
+});
+
 test('a line cannot be forged by a path, and a long path is cut', async () => {
   const { url, logged } = await stage();
   const base = url.replace(/\/mcp$/, '');

@@ -28,7 +28,7 @@ test('a call is one line: who, what, the decision, how long; never what went in 
   const { observer, read, file } = audited();
   const calls = observer.calls({ profile: 'p', principal: 'ci' });
   calls.begin({ ...CALL, arguments: { password: 'hunter2' } })('ok', { result: 'hunter3' });
-  calls.begin({ ...CALL, name: 'gone' })('denied');
+  calls.deny({ ...CALL, name: 'gone' });
   expect(read()).toEqual([
     {
       ...{ time: expect.stringMatching(/^\d{4}-.*Z$/), type: 'call', request: 'r-1', profile: 'p', token: 'ci' },
@@ -54,6 +54,7 @@ test('refused requests, changes and reloads are written, other requests are not'
   const { observer, read } = audited();
   const visit = { request: 'r', method: 'POST', path: '/mcp', route: '/mcp', ms: 1, from: '::1', received: 1, sent: 1 };
   for (const status of [200, 401, 403, 429, 404]) observer.emit({ type: 'visit', visit: { ...visit, status } });
+  observer.emit({ type: 'visit', visit: { ...visit, status: 404, hidden: true } });
   observer.emit({ type: 'reload', ok: true, message: 'words' });
   observer.emit({ type: 'admin', action: 'add', target: 'x', token: 'boss', ok: true, request: 'r' });
   const entries = read();
@@ -61,6 +62,7 @@ test('refused requests, changes and reloads are written, other requests are not'
     ['request', 401, 'denied'],
     ['request', 403, 'denied'],
     ['request', 429, 'denied'],
+    ['request', 404, 'denied'],
     ['reload', undefined, undefined],
     ['admin', undefined, undefined],
   ]);

@@ -11,16 +11,19 @@ function watched(options?: Parameters<typeof createMetrics>[0]) {
   const observer = createObserver();
   const metrics = createMetrics(options);
   observer.subscribe(metrics.hear);
-  const call = (name: string, outcome: 'ok' | 'failed' | 'denied' = 'ok', profile = 'default') =>
-    observer.calls({ profile }).begin({ kind: 'tool', server: 's', name, method: 'tools/call' })(outcome);
+  const start = (name: string) => ({ kind: 'tool', server: 's', name, method: 'tools/call' }) as const;
+  const call = (name: string, outcome: 'ok' | 'failed' = 'ok', profile = 'default') =>
+    observer.calls({ profile }).begin(start(name))(outcome);
+  const deny = (name: string) => observer.calls({ profile: 'default' }).deny(start(name));
   const scrape = (visible?: Parameters<typeof metrics.families>[0]) =>
     parseMetrics(exposition(metrics.families(visible)));
-  return { observer, call, scrape };
+  return { observer, call, deny, scrape };
 }
 
 test('calls are counted by server, tool and outcome, with a histogram of how long they took', () => {
-  const { call, scrape } = watched();
-  for (const outcome of ['ok', 'ok', 'failed', 'denied'] as const) call('t', outcome);
+  const { call, deny, scrape } = watched();
+  for (const outcome of ['ok', 'ok', 'failed'] as const) call('t', outcome);
+  deny('t');
   const families = scrape();
   expect(families.get('mcpx_calls_total')?.samples).toEqual([
     { name: 'mcpx_calls_total', labels: { profile: 'default', server: 's', tool: 't', outcome: 'ok' }, value: 2 },

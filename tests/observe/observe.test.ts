@@ -24,6 +24,16 @@ test('a text line has the level, the message and the fields', async () => {
   ]);
 });
 
+test('what comes from outside forges no line and moves no cursor', async () => {
+  const name = 'x"\nmcpx error: forged\u001b[2J\u0000\u202e';
+  const [line = ''] = await lines({}, (log) => log.warn(`no tool "${name}"`, { server: 'a\u001b[31m', path: 'b\nc' }));
+  expect(line).toBe(
+    'mcpx warn: no tool "x"\n  mcpx error: forged\\u001b[2J\\u0000\\u202e" server=a\\u001b[31m path="b\\nc"\n',
+  );
+  const [json = ''] = await lines({ format: 'json' }, (log) => log.warn(name));
+  expect([json.split('\n').length, JSON.parse(json).message]).toEqual([2, name]);
+});
+
 test('a JSON line is one JSON object', async () => {
   const [line = ''] = await lines({ format: 'json' }, (log) => log.warn('slow', { ms: 5 }));
   expect(JSON.parse(line)).toMatchObject({ level: 'warn', message: 'slow', ms: 5, time: expect.any(String) });

@@ -282,4 +282,32 @@ describe('what is denied', () => {
     await expect(router.tool('vault', 'read')).rejects.toMatchObject({ code: 'not_found' });
     expect(sent).toEqual([]);
   });
+
+  test.each(['wrap', 'keep'] as const)(
+    'a resource of such a server is recorded, and looks missing (%s)',
+    async (resources) => {
+      const settings = {
+        ...denying,
+        policy: { ...denying.policy, deny: ['files.*'] },
+        naming: { ...denying.naming, resources },
+      };
+      const listing = {
+        ...script,
+        answer: () => ({ resources: [{ uri: 'a:1' }], resourceTemplates: [], prompts: [] }),
+      };
+      const { deps, records, catalog } = stage(settings, listing);
+      await catalog.ensure('files');
+      const front = createFront('aggregate', deps, { key: 'k', notify: () => undefined });
+      const wrapped = (server: string, uri: string) =>
+        resources === 'keep'
+          ? uri
+          : `proxy://resource/${Buffer.from(JSON.stringify({ server, uri })).toString('base64url')}`;
+      const read = (uri: string) =>
+        front
+          .request({ method: 'resources/read', params: { uri } }, { signal: new AbortController().signal })
+          .catch(({ code, message }) => [code, message]);
+      expect(await read(wrapped('files', 'a:1'))).toEqual(await read(wrapped('filex', 'a:2')));
+      expect(records).toMatchObject([{ kind: 'resource', server: 'files', name: 'a:1', outcome: 'denied' }]);
+    },
+  );
 });
