@@ -2,6 +2,7 @@
 import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
 import { RpcError } from '../errors.ts';
+import { asName } from '../render/text.ts';
 import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
 import { descriptionLimit } from './clients.ts';
@@ -61,7 +62,7 @@ export function createCompact(deps: FrontDeps): Face {
     },
     async call(name, args, way) {
       const handler = handlers.get(name);
-      if (handler === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
+      if (handler === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${asName(name)}`);
       try {
         const answer = await handler(isRecord(args) ? args : {}, way);
         if (name === dialect.inspect) meter.lookup(answer);

@@ -4,6 +4,7 @@ import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
 import { pageOf } from '../catalog/pages.ts';
 import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
 import { RpcError } from '../errors.ts';
+import { asName } from '../render/text.ts';
 import type { Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
@@ -51,7 +52,7 @@ export function createNatives(
     const prompt = prompts().get(String(name));
     if (prompt !== undefined) return prompt;
     router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(String(name)), way);
-    throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name}`);
+    throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${asName(name)}`);
   }
 
   /** Where a URI that a client names really is. */
@@ -168,7 +169,7 @@ export function createNatives(
     [
       'logging/setLevel',
       async ({ level }, { caller }) => {
-        if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `Invalid log level: ${level}`);
+        if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `Invalid log level: ${asName(level)}`);
         wishes.setLevel(level, caller.key);
         caller.logLevel = level;
         return {};

@@ -1,6 +1,6 @@
 /** Reads which server and tool the arguments of `inspect` and `exec` mean. */
 import { McpxError } from '../errors.ts';
-import { nearest } from '../render/text.ts';
+import { asName, nearest } from '../render/text.ts';
 import { didYouMean, some } from '../router/missing.ts';
 import type { Router } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
@@ -98,7 +98,7 @@ function onlyOne(tool: string, found: Located[], router: Known): Located {
   const servers = router.servers();
   if (first === undefined) {
     const names = servers.flatMap(({ tools }) => tools.map(({ name }) => name));
-    throw new McpxError('not_found', `no server has a tool "${tool}"${didYouMean(nearest(tool, names))}`, {
+    throw new McpxError('not_found', `no server has a tool "${asName(tool)}"${didYouMean(nearest(tool, names))}`, {
       hint: `the servers are: ${some(servers.map(({ name }) => name))}`,
     });
   }

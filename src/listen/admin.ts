@@ -1,4 +1,5 @@
 /** `/api/servers` and `/api/reload`: changes at run time, for tokens with `"admin": true` only. */
+import { asName } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Administration, Changes, ServerStatus } from './gateway.ts';
 import { sendError } from './refuse.ts';
@@ -33,16 +34,18 @@ export const serveChange: Serve = (visit, served) =>
   byAdmin(visit, served, async (admin) => {
     const fields = await readEntry(visit, served);
     if (fields === undefined) return;
-    const name = visit.parts.get('name') ?? '';
+    const name = nameIn(visit);
+    if (name === undefined) return;
     if (Object.hasOwn(fields, 'name')) return sendError(visit.response, 422, 'a server cannot be given another name');
     const edit = { kind: 'change', name, fields } as const;
     await act(visit, served, { action: 'change', target: name }, () => admin.edit(edit));
   });
 
 export const serveRemove: Serve = (visit, served) =>
-  byAdmin(visit, served, (admin) => {
-    const name = visit.parts.get('name') ?? '';
-    return act(visit, served, { action: 'remove', target: name }, () => admin.edit({ kind: 'remove', name }));
+  byAdmin(visit, served, async (admin) => {
+    const name = nameIn(visit);
+    if (name === undefined) return;
+    await act(visit, served, { action: 'remove', target: name }, () => admin.edit({ kind: 'remove', name }));
   });
 
 export const serveReload: Serve = (visit, served) =>
@@ -94,6 +97,14 @@ async function readEntry(visit: Visit, { mcp }: Served): Promise<Record<string, 
   if (body === undefined) return undefined;
   if (isRecord(body.value)) return body.value;
   sendError(visit.response, 400, 'the body must be a JSON object: the entry of the server');
+  return undefined;
+}
+
+/** The name in the path; where it is none that a server can have, the answer is on its way. */
+function nameIn({ parts, response }: Visit): string | undefined {
+  const name = parts.get('name') ?? '';
+  if (NAME.test(name)) return name;
+  sendError(response, 404, `no server is called "${asName(name)}"`);
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 /** Errors over HTTP: on routes for scripts `{"error", "code", "hint", "requestId"}`, on those of MCP a JSON-RPC error. */
 import type { ServerResponse } from 'node:http';
 import { type ErrorCode, HTTP_CODES, McpxError, RpcError, toMcpxError } from '../errors.ts';
-import { clean, oneLine } from '../render/text.ts';
+import { asName } from '../render/text.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, isRecord } from '../wire/message.ts';
 import { sendJson, sendRpcError } from './reply.ts';
 import { requestIdOf } from './trace.ts';
@@ -42,7 +42,7 @@ export interface Reason {
 }
 
 export function unknownProfile(name: string): Reason {
-  return { message: `no profile is called "${oneLine(clean(name))}"`, hint: 'GET /api/status lists the profiles' };
+  return { message: `no profile is called "${asName(name)}"`, hint: 'GET /api/status lists the profiles' };
 }
 
 export function disabledProfile(name: string): Reason {

@@ -33,6 +33,14 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
+/** Code points of a name in an error. */
+const MAX_NAME = 200;
+
+/** A name that somebody sent, fit to be repeated in a sentence: on one line, without what eyes do not see, and not too long. */
+export function asName(name: unknown): string {
+  return cut(oneLine(clean(String(name).slice(0, 8 * MAX_NAME))), MAX_NAME);
+}
+
 /** Longest name that is compared letter by letter: the cost grows with the square. */
 const MAX_COMPARED = 128;
 

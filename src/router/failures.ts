@@ -1,6 +1,7 @@
 /** Failures of calls in words: for the downstream, and as a reason for the record. */
 import { McpxError, RpcError } from '../errors.ts';
 import type { Kind } from '../policy/access.ts';
+import { asName } from '../render/text.ts';
 
 /** What servers answer for a resource that is not there. */
 const RESOURCE_NOT_FOUND = -32002;
@@ -21,5 +22,5 @@ export function describe(error: unknown, server: string, name: string): unknown 
 /** For what is denied: as if its server did not have it. */
 export function unknownThing(kind: Kind, name: string): Error {
   if (kind === 'resource') return new RpcError(RESOURCE_NOT_FOUND, 'Resource not found', { uri: name });
-  return new McpxError('not_found', `there is no ${kind} "${name}"`);
+  return new McpxError('not_found', `there is no ${kind} "${asName(name)}"`);
 }

@@ -2,7 +2,7 @@
 import type { ServerEntry } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/list.ts';
 import { McpxError } from '../errors.ts';
-import { nearest } from '../render/text.ts';
+import { asName, nearest } from '../render/text.ts';
 import type { Params } from '../wire/message.ts';
 import type { Problem } from './arguments.ts';
 
@@ -20,7 +20,7 @@ const NO_SERVERS = 'no server is configured yet: add one to the file that `mcpx 
 export function unknownServer(name: string, entries: ServerEntry[]): McpxError {
   const names = entries.map((entry) => entry.name);
   const close = nearest(name, names);
-  return new McpxError('not_found', `no server is called "${name}"${didYouMean(close)}`, {
+  return new McpxError('not_found', `no server is called "${asName(name)}"${didYouMean(close)}`, {
     hint: names.length === 0 ? NO_SERVERS : `the servers are: ${some(names)}`,
     data: { nearest: close },
   });
@@ -29,7 +29,7 @@ export function unknownServer(name: string, entries: ServerEntry[]): McpxError {
 export function unknownTool(server: string, name: string, tools: Tool[]): McpxError {
   const names = tools.map((tool) => tool.name);
   const close = nearest(name, names);
-  return new McpxError('not_found', `server "${server}" has no tool "${name}"${didYouMean(close)}`, {
+  return new McpxError('not_found', `server "${server}" has no tool "${asName(name)}"${didYouMean(close)}`, {
     hint: names.length === 0 ? `"${server}" offers no tools` : `its tools are: ${some(names)}`,
     data: { nearest: close },
   });

@@ -175,6 +175,23 @@ describe('calls', () => {
     if (status !== 424) expect(answer.body.requestId).toBe(answer.headers['x-request-id']);
   });
 
+  test('any name is data: it is missing, and repeated on one line', async () => {
+    const { ask } = await serve(BUILTIN);
+    const said = async (path: string) => {
+      const { status, body } = await ask('POST', `/api/default/tools/${path}`, {});
+      return [status, body.error];
+    };
+    expect(await said('math/..%2F..%2Fetc')).toEqual([404, 'server "math" has no tool "../../etc"']);
+    expect(await said('math/calculate%00')).toEqual([
+      ...[404, 'server "math" has no tool "calculate"; did you mean "calculate"?'],
+    ]);
+    expect(await said('math/a%0Ab%1B%5B31mc')).toEqual([404, 'server "math" has no tool "a bc"']);
+    expect(await said('__proto__/constructor')).toEqual([404, 'no server is called "__proto__"']);
+    expect(await said('MATH/calculate')).toEqual([404, 'no server is called "MATH"; did you mean "math"?']);
+    expect((await said(`math/${'x'.repeat(5000)}`))[1].length).toBeLessThan(250);
+    expect((await said('math/%FF%FE'))[0]).toBe(404);
+  });
+
   test('no body is no arguments; another type is 415; too much is 413; another method is 405', async () => {
     const { ask } = await serve({ ...BUILTIN, http: { maxBody: 1024 } });
     expect((await ask('POST', at('now', 'time'))).status).toBe(200);
@@ -342,6 +359,8 @@ describe('administration', () => {
     ],
     [403, 'takes a secret elsewhere', 'PATCH', '/api/servers/paid', { url: 'http://127.0.0.1:8/mcp' }],
     [404, 'is missing', 'PATCH', '/api/servers/none', { disabled: true }],
+    [404, 'cannot be a name', 'PATCH', '/api/servers/..%2Fx%0Ay', { disabled: true }],
+    [404, 'cannot be a name', 'DELETE', '/api/servers/__proto__', undefined],
     [422, 'is renamed', 'PATCH', '/api/servers/math', { name: 'other' }],
     [400, 'is no object', 'POST', '/api/servers', [1]],
   ])('%d for what %s, and nothing is written', async (status, _, method, path, body) => {
