@@ -85,7 +85,8 @@ function hostName(host: string): string {
   return (bracketed ?? host.replace(/:\d*$/, '')).toLowerCase();
 }
 
-function plainAddress(address = ''): string {
+/** `::ffff:127.0.0.1` → `127.0.0.1` */
+export function plainAddress(address = ''): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address;
 }
 

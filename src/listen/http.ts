@@ -11,6 +11,7 @@ import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
 import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { answerMalformed } from './malformed.ts';
 import { refuse, sendError } from './refuse.ts';
 import { createRounds } from './rounds.ts';
 import { findRoute, type Serve, type Served } from './routes.ts';
@@ -80,6 +81,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     emit: gateway.emit,
     from: (request) => clientAddress(request, served.settings.trustProxy),
   });
+  answerMalformed(server, tracer);
   server.on('request', (request, response) =>
     visit({ request, response, trace: tracer.begin(request, response) }, served),
   );

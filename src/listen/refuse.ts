@@ -19,6 +19,7 @@ const USUAL: Readonly<Record<number, Usual>> = {
   403: { code: 'refused', hint: 'the config of the gateway decides who may do what' },
   404: { code: 'not_found', hint: 'GET /api/openapi.json lists the routes, GET /api/status the profiles and servers' },
   405: { code: 'usage', hint: DESCRIBED },
+  408: { code: 'timeout', hint: 'send the headers within 10 s and the whole request within 30 s' },
   409: { code: 'usage', hint: DESCRIBED },
   413: { code: 'usage', hint: '"http.maxBody" in the config is the bound' },
   414: { code: 'usage', hint: 'send a shorter URL' },
@@ -28,6 +29,7 @@ const USUAL: Readonly<Record<number, Usual>> = {
     code: 'overloaded',
     hint: 'wait for the seconds of the header Retry-After; "http.rate" in the config is the bound',
   },
+  431: { code: 'usage', hint: 'send at most 16 KiB of headers' },
   499: { code: 'cancelled', hint: 'send it again' },
   502: { code: 'unreachable', hint: 'GET /api/status says how the servers are' },
   503: { code: 'overloaded', hint: 'wait for the seconds of the header Retry-After' },
@@ -54,9 +56,17 @@ type Headers = Record<string, string>;
 
 /** On a route for scripts. */
 export function sendError(response: ServerResponse, status: number, why: string | Reason, headers: Headers = {}): void {
+  sendJson(response, status, errorBody(status, why, requestIdOf(response)), headers);
+}
+
+export function errorBody(
+  status: number,
+  why: string | Reason,
+  requestId: string | undefined,
+): Record<string, unknown> {
   const { message, hint } = typeof why === 'string' ? { message: why } : why;
   const usual = USUAL[status] ?? UNUSUAL;
-  send(response, status, { error: message, code: usual.code, hint: hint ?? usual.hint }, headers);
+  return { error: message, code: usual.code, hint: hint ?? usual.hint, requestId };
 }
 
 /** On any route, in the form that its clients read; `rpc` is the code of the JSON-RPC error. */
@@ -84,11 +94,8 @@ export type Statuses = Partial<Record<ErrorCode, number>>;
 export function sendFailure(response: ServerResponse, failure: unknown, statuses: Statuses = {}): void {
   const { status, ...words } = describeFailure(failure, { ...HTTP_CODES, ...statuses });
   const hint = words.hint ?? (USUAL[status] ?? UNUSUAL).hint;
-  send(response, status, { ...words, hint }, status === 503 ? { 'Retry-After': '1' } : {});
-}
-
-function send(response: ServerResponse, status: number, words: Record<string, unknown>, headers: Headers): void {
-  sendJson(response, status, { ...words, requestId: requestIdOf(response) }, headers);
+  const body = { ...words, hint, requestId: requestIdOf(response) };
+  sendJson(response, status, body, status === 503 ? { 'Retry-After': '1' } : {});
 }
 
 function describeFailure(

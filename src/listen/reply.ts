@@ -5,7 +5,7 @@ import { release } from '../wire/verbatim.ts';
 import { requestIdOf } from './trace.ts';
 
 /** Nothing here is a page, to be kept, framed, or drawn into one. */
-const HEADERS = {
+export const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

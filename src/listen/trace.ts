@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../observe/log.ts';
 import type { Observer, Visit } from '../observe/observer.ts';
+import { plainAddress } from './guard.ts';
 
 /** What is learned of a request on its way. */
 export interface Trace extends Pick<Visit, 'request'> {
@@ -16,6 +17,8 @@ export interface Trace extends Pick<Visit, 'request'> {
 
 export interface Tracer {
   begin(request: IncomingMessage, response: ServerResponse): Trace;
+  /** Tells of what never became a request; its id. */
+  odd(socket: Socket, status: number): string;
 }
 
 /** Not a header yet: one that is set before `writeHead` makes Node look at every other one by one. */
@@ -39,10 +42,12 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
   const run = randomBytes(4).toString('hex');
   let last = 0;
 
+  const nextId = () => `${run}-${(++last).toString(36)}`;
+
   return {
     begin(request, response) {
       const given = request.headers['x-request-id'];
-      const id = typeof given === 'string' && SANE.test(given) ? given : `${run}-${(++last).toString(36)}`;
+      const id = typeof given === 'string' && SANE.test(given) ? given : nextId();
       const trace: Trace = { request: id, route: 'none' };
       (response as Traced)[REQUEST_ID] = id;
       const { socket, method = '', url = '/' } = request;
@@ -67,6 +72,13 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
         });
       });
       return trace;
+    },
+    odd(socket, status) {
+      const [request, from] = [nextId(), plainAddress(socket.remoteAddress)];
+      const visit = { request, method: '', path: '', route: 'none', status, ms: 0, from, ...bytesOf(socket) };
+      emit({ type: 'visit', visit });
+      log.info(`malformed request ${status}`, { request, from });
+      return request;
     },
   };
 }
