@@ -10,7 +10,7 @@ import { INTERNAL_ERROR } from '../wire/message.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
-import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { clientAddress, plainAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { answerMalformed } from './malformed.ts';
 import { refuse, sendError } from './refuse.ts';
 import { createRounds } from './rounds.ts';
@@ -18,6 +18,7 @@ import { findRoute, type Serve, type Served } from './routes.ts';
 import { createSeal } from './seal.ts';
 import { createSessions, type Member } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
+import { createUnread } from './unread.ts';
 import { isTimely, type McpDeps } from './visit.ts';
 
 export interface HttpOptions {
@@ -82,9 +83,12 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     from: (request) => clientAddress(request, served.settings.trustProxy),
   });
   answerMalformed(server, tracer);
-  server.on('request', (request, response) =>
-    visit({ request, response, trace: tracer.begin(request, response) }, served),
-  );
+  const unread = createUnread({ log });
+  server.on('request', (request, response) => {
+    const trace = tracer.begin(request, response);
+    unread.watch(response, plainAddress(request.socket.remoteAddress), trace);
+    visit({ request, response, trace }, served);
+  });
   await bind(server, host, port).catch((error) => {
     sessions.close('');
     throw error;
@@ -105,7 +109,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     close() {
       stopping.abort();
       for (const stream of served.live.keys()) stream.end();
-      return stop(server, sessions).finally(rounds.close);
+      return stop(server, sessions).finally(() => {
+        rounds.close();
+        unread.close();
+      });
     },
   };
 }
