@@ -20,8 +20,10 @@ export function swapProfiles(
   { profiles, settings }: Config,
 ): Omit<Reloaded, 'restart'> {
   const result: Omit<Reloaded, 'restart'> = { added: [], changed: [], removed: [] };
+  // The profiles of before count too: what only one of them loses is not gone.
+  const several = new Set([...running.keys(), ...profiles.map(({ name }) => name)]).size > 1;
   const note = (kind: keyof typeof result, profile: string, names: string[]) =>
-    result[kind].push(...names.map((name) => (profiles.length > 1 ? `${profile}/${name}` : name)));
+    result[kind].push(...names.map((name) => (several ? `${profile}/${name}` : name)));
   const enabled = profiles.filter((profile) => profile.enabled);
   const gone = [...running.values()].filter(({ profile }) => !enabled.some(({ name }) => name === profile.name));
   for (const profile of enabled) {

@@ -18,6 +18,7 @@ export interface Member {
 export interface Full {
   status: 429 | 503;
   message: string;
+  hint: string;
   /** Seconds. */
   retryAfter: number;
 }
@@ -70,7 +71,8 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
   const full = (status: Full['status'], message: string, among: (member: M) => boolean): Full => {
     const idlest = idle().find(({ member }) => among(member));
     const wait = idlest === undefined ? SWEEP : idlest.used + limits.sessionIdle - Date.now();
-    return { status, message, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
+    const hint = `end sessions with DELETE when they are no longer needed; "http.${status === 429 ? 'sessionsPerToken' : 'maxSessions'}" in the config is the bound`;
+    return { status, message, hint, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
   };
 
   return {

@@ -63,7 +63,7 @@ const OVERLOADED = -32000;
 export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps, id: Id | null = null): boolean {
   const full = sessions.room(principal);
   if (full === undefined) return true;
-  const error = { code: OVERLOADED, message: full.message, id };
+  const error = { code: OVERLOADED, message: full.message, id, data: { hint: full.hint } };
   sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
   return false;
 }

@@ -117,6 +117,7 @@ test('profiles come, go and are switched off; their calls under way finish', asy
   expect(await slow).toBe('slept');
   await until(() => !isAlive(Number(pid)));
   expect(await client(app, 'third').tools()).toContain('a');
+  expect(reload({ mcpServers, profiles: { default: {} } }).removed).toEqual(['third/a']);
 });
 
 test('other rules hold at once, in sessions that are open too', async () => {

@@ -224,7 +224,8 @@ describe('limits', () => {
     await connect(url, { headers });
     const refused = await send(url, { body: rpc('initialize', {}), headers });
     expect([refused.status, Number(refused.headers['retry-after'])]).toEqual([429, 1800]);
-    expect((await refused.json()).error.message).toBe('this token has too many sessions');
+    const { message, data } = (await refused.json()).error;
+    expect([message, data.hint]).toEqual(['this token has too many sessions', expect.stringContaining('DELETE')]);
     expect((await connect(url, { headers: { authorization: 'Bearer kb' } })).id).not.toBe('undefined');
     await first.delete();
     expect((await connect(url, { headers })).id).not.toBe('undefined');
