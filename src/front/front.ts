@@ -189,7 +189,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       if (!deps.router.sees(server)) return;
       if (method === 'notifications/resources/updated') {
         const resource = { server, uri: String(params.uri) };
-        if (!wishes.wants(resource, caller.key)) return;
+        // It may have been denied since it was subscribed to.
+        if (!wishes.wants(resource, caller.key) || !deps.router.sees(server, resource.uri)) return;
         const uri = exposeUri(resource, settings.naming.resources);
         downstream.notify(method, withServer(server, { ...params, uri }));
       } else if (method === 'notifications/message' && isWanted(method, params)) {

@@ -3,7 +3,7 @@ import type { Item } from '../catalog/list.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
 import { pageOf } from '../catalog/pages.ts';
 import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
-import { RpcError } from '../errors.ts';
+import { McpxError, RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
 import type { Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
@@ -154,6 +154,10 @@ export function createNatives(
     [
       'resources/subscribe',
       async (params, way) => {
+        if (wishes.full(way.caller.key))
+          throw new McpxError('overloaded', 'this client is subscribed to too many resources', {
+            hint: 'unsubscribe from what is no longer needed',
+          });
         const result = await resourceRequest('resources/subscribe')(params, way);
         wishes.subscribe(await resourceAt(params.uri, way), way.caller.key);
         return result;

@@ -27,8 +27,8 @@ export type { ServerView } from './views.ts';
 export interface Router {
   /** Servers in the order of look-up, each with what may be seen of it. */
   servers(): ServerView[];
-  /** Whether anything of a server may be used. */
-  sees(server: string): boolean;
+  /** Whether anything of a server may be used, or one of its resources. */
+  sees(server: string, resource?: string): boolean;
   /** Another one whenever what `servers` answers may have changed. */
   revision(): string;
   /** One server, listed first if it has not been; throws not_found with the nearest names. */
@@ -219,7 +219,8 @@ export function createRouter(deps: RouterDeps): Router {
 
   return {
     servers,
-    sees: access.allowsServer,
+    sees: (server, uri) =>
+      access.allowsServer(server) && (uri === undefined || access.allows({ server, kind: 'resource', name: uri })),
     revision: views.revision,
     server: async (name) => views.of(await known(name)),
     async tool(server, tool) {

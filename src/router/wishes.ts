@@ -14,6 +14,8 @@ export function isLogLevel(value: unknown): value is LogLevel {
 }
 
 export interface Wishes {
+  /** Whether a downstream wants news of as many resources as one may. */
+  full(holder: string): boolean;
   /** Registers who wants news; whoever calls has asked the upstream already. */
   subscribe(resource: Located, holder: string): void;
   /** True when nobody is left who wants it, so that the upstream may be told. */
@@ -31,8 +33,13 @@ export interface Wishes {
   connected(server: string): void;
 }
 
+/** Resources that one downstream may want news of. */
+const MAX_SUBSCRIPTIONS = 1000;
+
 export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; log: Log }): Wishes {
   const resources = new Map<string, Located & { holders: Set<string> }>();
+  /** How many of them each downstream wants. */
+  const counts = new Map<string, number>();
   const levels = new Map<string, number>();
   const keyOf = ({ server, uri }: Located) => JSON.stringify([server, uri]);
 
@@ -54,14 +61,18 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; l
 
   const unsubscribe = (resource: Located, holder: string) => {
     const entry = resources.get(keyOf(resource));
-    if (!entry?.holders.delete(holder) || entry.holders.size > 0) return false;
+    if (!entry?.holders.delete(holder)) return false;
+    counts.set(holder, (counts.get(holder) ?? 0) - 1);
+    if (entry.holders.size > 0) return false;
     resources.delete(keyOf(resource));
     return true;
   };
 
   return {
+    full: (holder) => (counts.get(holder) ?? 0) >= MAX_SUBSCRIPTIONS,
     subscribe(resource, holder) {
       const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Set<string>() };
+      if (!entry.holders.has(holder)) counts.set(holder, (counts.get(holder) ?? 0) + 1);
       entry.holders.add(holder);
       resources.set(keyOf(resource), entry);
     },
@@ -81,6 +92,7 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; l
       for (const { server, uri } of [...resources.values()]) {
         if (unsubscribe({ server, uri }, holder)) tell(server, 'resources/unsubscribe', { uri });
       }
+      counts.delete(holder);
     },
     connected: tellLevel,
   };

@@ -175,6 +175,35 @@ describe('news', () => {
     await expect.poll(() => told).toEqual(['notifications/tools/list_changed']);
   });
 
+  test('what is denied after it was subscribed to says nothing any more', async () => {
+    const deny: string[] = [];
+    const settings = { ...DEFAULTS, policy: { ...DEFAULTS.policy, deny } };
+    const { deps } = createWorld({ a: full() }, { settings });
+    const told: string[] = [];
+    const front = createFront('aggregate', deps, { key: 'k', notify: (method) => told.push(method) });
+    const request = (method: string, params: any = {}): Promise<any> =>
+      front.request({ method, params }, { signal: new AbortController().signal });
+    const { uri } = (await request('resources/list')).resources[0];
+    await request('resources/subscribe', { uri });
+    front.heard('a', 'notifications/resources/updated', { uri: 'file:///a' });
+    expect(told.splice(0)).toEqual(['notifications/resources/updated']);
+    deny.push('file:///a');
+    front.heard('a', 'notifications/resources/updated', { uri: 'file:///a' });
+    expect(told).toEqual([]);
+  });
+
+  test('one client is subscribed to a bounded number of resources, and may take others instead', async () => {
+    const { request, sent } = open({ a: full() });
+    const wrapped = (path: number) =>
+      `proxy://resource/${Buffer.from(JSON.stringify({ server: 'a', uri: `file:///${path}` })).toString('base64url')}`;
+    for (let path = 0; path < 1000; path += 1) await request('resources/subscribe', { uri: wrapped(path) });
+    const before = sent().length;
+    await expect(request('resources/subscribe', { uri: wrapped(1000) })).rejects.toThrow('too many resources');
+    expect(sent()).toHaveLength(before);
+    await request('resources/unsubscribe', { uri: wrapped(0) });
+    await request('resources/subscribe', { uri: wrapped(1000) });
+  });
+
   test('a client that has gone wants nothing any more', async () => {
     const { request, front, sent } = open({ a: full() });
     const { uri } = (await request('resources/list')).resources[0];
