@@ -18,7 +18,10 @@ export function run(invocation: Invocation): Promise<number> {
       if (isNew) note(`${paint('yellow', 'warning:')} nothing of server "${name}" is locked; mcpx lock does that`);
     if (flags.has('json')) await printJson(all.map(({ kind: change, ...rest }) => ({ ...rest, change })));
     else if (all.length > 0) await print(all.map(render).join('\n\n'));
-    if (all.length === 0) return 0;
+    if (all.length === 0) {
+      if (servers.some(({ isNew }) => !isNew)) note('nothing differs from what is locked');
+      return 0;
+    }
     note(`\nmcpx lock ${sourceFlags(flags)}--accept [server[.tool]] accepts it`);
     return EXIT_DIFFERENT;
   });

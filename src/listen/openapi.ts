@@ -9,31 +9,39 @@ interface Described {
   /** The schema of the answer, by name, and its status where that is not 200. */
   answer?: string;
   status?: number;
-  /** Statuses beside the ones that every route has. */
+  /** Statuses beside the ones that every route of its kind has. */
   failures?: readonly number[];
   query?: Record<string, string>;
   admin?: true;
+  /** Its errors are those of JSON-RPC. */
+  rpc?: true;
 }
 
-const MCP = { summary: 'MCP, Streamable HTTP', failures: [400, 403, 404, 406, 415] } as const satisfies Described;
+const FRONT = { front: 'compact or aggregate, where not the one of the route' };
+const MCP = { summary: 'MCP, Streamable HTTP', failures: [400, 404, 406], query: FRONT, rpc: true } as const;
+const MCP_POST = { ...MCP, body: 'Message', answer: 'Message' } as const;
+const SSE = { summary: 'MCP, the older HTTP+SSE; where it is switched on', failures: [404, 503], rpc: true } as const;
 const PAGED = { limit: 'how many, at most 1000', offset: 'how many to leave out' };
-const INSIDE = [400, 403, 404];
-const CHANGE = [400, 403, 404, 409, 413, 415, 422, 500];
+const INSIDE = [400, 404];
+const CHANGE = [404, 409, 422, 500];
 
 /** One row for every route and method of the table; a test compares both ways. */
 export const OPERATIONS: Readonly<Record<string, Described>> = {
-  'POST /mcp': MCP,
+  'POST /mcp': MCP_POST,
   'GET /mcp': MCP,
   'DELETE /mcp': MCP,
-  'POST /mcp/{profile}': MCP,
+  'POST /mcp/{profile}': MCP_POST,
   'GET /mcp/{profile}': MCP,
   'DELETE /mcp/{profile}': MCP,
-  'POST /api/{profile}/mcp': MCP,
+  'POST /api/{profile}/mcp': MCP_POST,
   'GET /api/{profile}/mcp': MCP,
   'DELETE /api/{profile}/mcp': MCP,
-  'GET /sse': { summary: 'MCP, the older HTTP+SSE; where it is switched on' },
-  'GET /sse/{profile}': { summary: 'MCP, the older HTTP+SSE; where it is switched on' },
-  'POST /messages': { summary: 'messages of a session of HTTP+SSE', query: { sessionId: 'as its stream said' } },
+  'GET /sse': SSE,
+  'GET /sse/{profile}': SSE,
+  'POST /messages': {
+    ...{ summary: 'messages of a session of HTTP+SSE', query: { sessionId: 'as its stream said' } },
+    ...{ body: 'Message', status: 202, failures: [400, 404], rpc: true },
+  },
   'GET /api/status': { summary: 'profiles, servers, calls and savings', answer: 'Status' },
   'GET /': { summary: 'the status page, for people' },
   'GET /api/events': { summary: 'what happens, as server-sent events', failures: [503] },
@@ -47,7 +55,9 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
     ...{ body: 'Entry', answer: 'Changes', failures: CHANGE, admin: true },
   },
   'DELETE /api/servers/{name}': { summary: 'remove a server', answer: 'Changes', failures: CHANGE, admin: true },
-  'GET /api/{profile}/servers': { summary: 'the servers of a profile and their states', failures: INSIDE },
+  'GET /api/{profile}/servers': {
+    ...{ summary: 'the servers of a profile and their states', answer: 'Servers', failures: INSIDE },
+  },
   'GET /api/{profile}/tools': {
     summary: 'the tools of a profile',
     query: {
@@ -56,7 +66,7 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
       server: 'of this server only',
       signatures: 'true adds how each is called',
     },
-    failures: INSIDE,
+    ...{ answer: 'Tools', failures: INSIDE },
   },
   'GET /api/{profile}/tokens': {
     summary: 'what a client reads before the first question, without the two tools and with them; estimates',
@@ -64,13 +74,14 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
   },
   'GET /api/{profile}/resources': {
     summary: 'the resources and templates of a profile',
-    query: PAGED,
-    failures: INSIDE,
+    ...{ query: PAGED, answer: 'Resources', failures: INSIDE },
   },
-  'GET /api/{profile}/prompts': { summary: 'the prompts of a profile', query: PAGED, failures: INSIDE },
+  'GET /api/{profile}/prompts': {
+    ...{ summary: 'the prompts of a profile', query: PAGED, answer: 'Prompts', failures: INSIDE },
+  },
   'POST /api/{profile}/tools/{server}/{tool}': {
     ...{ summary: 'call a tool with the body as its arguments', body: 'Arguments', answer: 'Result' },
-    failures: [400, 403, 404, 413, 415, 422, 424, 429, 499, 500, 502, 503, 504],
+    failures: [404, 422, 424, 499, 500, 502, 504],
   },
   'GET /healthz': { summary: 'whether it runs; answers anybody' },
   'HEAD /healthz': { summary: 'whether it runs; answers anybody' },
@@ -83,14 +94,17 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
 const MEANINGS: Readonly<Record<number, string>> = {
   200: 'it worked',
   201: 'it was added',
+  202: 'it was taken; the answer is on the stream of the session',
   400: 'the request is malformed',
   401: 'a token is missing or wrong',
   403: 'refused: the Host, the Origin, a disabled profile, a missing right, or nobody confirmed it',
   404: 'there is no such thing',
   406: 'no format that the client accepts',
+  408: 'the request took too long to arrive',
   409: 'it exists already, or there is no config file',
   413: 'the body is too large',
-  415: 'the body is not declared as JSON',
+  414: 'the URL is too long',
+  415: 'the body is not declared as JSON, or is compressed',
   422: 'the arguments do not fit the tool, or the config would be wrong',
   424: 'the tool itself answered that it failed; the body is its result',
   429: 'too many requests: see Retry-After',
@@ -119,21 +133,37 @@ function pathItem(route: Route): unknown {
   }));
   const operations = Object.keys(route.methods).map((method) => {
     const described = OPERATIONS[`${method} ${route.path}`] ?? { summary: '' };
-    return [method.toLowerCase(), operation(described, route)];
+    return [method.toLowerCase(), { operationId: nameOf(method, route.path), ...operation(described, method, route) }];
   });
   return { ...(parameters.length > 0 && { parameters }), ...Object.fromEntries(operations) };
 }
 
-function operation({ summary, body, answer, status = 200, failures = [], query = {}, admin }: Described, route: Route) {
-  const statuses = [status, ...(route.open ? [] : [401]), ...failures];
-  const responses = statuses.map((one) => [
-    String(one),
-    {
-      description: MEANINGS[one] ?? '',
-      ...(one === status && answer !== undefined && { content: jsonOf(answer) }),
-      ...(one >= 400 && { content: jsonOf(one === 424 ? 'Result' : 'Error') }),
-    },
-  ]);
+/** `POST /api/{profile}/tools/{server}/{tool}` → `postApiProfileToolsServerTool`, for programs that write clients. */
+function nameOf(method: string, path: string): string {
+  const words = path.match(/[a-z]+/g) ?? ['page'];
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** What the listener itself may say before a route is asked. */
+const GUARDED = [401, 403, 414, 503];
+const WITH_BODY = [400, 408, 413, 415];
+
+function failuresOf({ failures = [], body }: Described, method: string, { open }: Route): number[] {
+  const own = [...failures, ...(body === undefined ? [] : WITH_BODY)];
+  const all = open ? own : [...own, ...GUARDED, ...(method === 'POST' ? [429] : [])];
+  return [...new Set(all)].sort((one, other) => one - other);
+}
+
+function operation(described: Described, method: string, route: Route) {
+  const { summary, body, answer, status = 200, query = {}, admin, rpc } = described;
+  const contentOf = (one: number) => {
+    if (one === status) return answer;
+    return one === 424 ? 'Result' : rpc ? 'RpcError' : 'Error';
+  };
+  const responses = [status, ...failuresOf(described, method, route)].map((one) => {
+    const content = contentOf(one);
+    return [String(one), { description: MEANINGS[one] ?? '', ...(content && { content: jsonOf(content) }) }];
+  });
   const parameters = Object.entries(query).map(([name, description]) => ({
     ...{ name, in: 'query', description, schema: { type: 'string' } },
   }));
@@ -151,6 +181,14 @@ function jsonOf(name: string): unknown {
 }
 
 const NAMES = { type: 'array', items: { type: 'string' } };
+const TOTAL = { type: 'integer', description: 'how many there are in all' };
+
+/** Things of servers: each as its server describes it, with the name of the server. */
+function listOf(identity: string): unknown {
+  const properties = { server: { type: 'string' }, [identity]: { type: 'string' } };
+  return { type: 'array', items: { type: 'object', properties, required: ['server', identity] } };
+}
+
 const SCHEMAS = {
   Arguments: { type: 'object', description: 'as the inputSchema of the tool says' },
   Result: {
@@ -174,7 +212,42 @@ const SCHEMAS = {
     properties: { tools: { type: 'integer' }, without: { type: 'integer' }, with: { type: 'integer' } },
     required: ['tools', 'without', 'with'],
   },
-  Status: { type: 'object', properties: { name: { const: 'mcpx' }, version: { type: 'string' } } },
+  Status: {
+    type: 'object',
+    properties: {
+      ...{ name: { const: 'mcpx' }, version: { type: 'string' }, uptime: { type: 'number', description: 'seconds' } },
+      profiles: { type: 'array', items: { type: 'object', required: ['name', 'enabled', 'servers'] } },
+      ...{ calls: { type: 'object' }, savings: { type: 'object' } },
+    },
+    required: ['name', 'version', 'uptime', 'profiles', 'calls', 'savings'],
+  },
+  Servers: {
+    type: 'object',
+    properties: {
+      servers: { type: 'array', items: { type: 'object', required: ['name', 'type', 'state', 'sentence', 'tools'] } },
+    },
+    required: ['servers'],
+  },
+  Tools: { type: 'object', properties: { tools: listOf('name'), total: TOTAL }, required: ['tools', 'total'] },
+  Resources: {
+    type: 'object',
+    properties: { resources: listOf('uri'), templates: listOf('uriTemplate'), total: TOTAL },
+    required: ['resources', 'templates', 'total'],
+  },
+  Prompts: { type: 'object', properties: { prompts: listOf('name'), total: TOTAL }, required: ['prompts', 'total'] },
+  Message: { description: 'JSON-RPC as MCP has it: a message, or a list of them in revisions that have lists' },
+  RpcError: {
+    type: 'object',
+    properties: {
+      jsonrpc: { const: '2.0' },
+      error: {
+        type: 'object',
+        properties: { code: { type: 'integer' }, message: { type: 'string' }, data: {} },
+        required: ['code', 'message'],
+      },
+    },
+    required: ['jsonrpc', 'error'],
+  },
   Error: {
     type: 'object',
     properties: {

@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAdministration } from '../../src/app/admin.ts';
 import { createApp } from '../../src/app/app.ts';
@@ -286,6 +287,72 @@ describe('the OpenAPI document', () => {
         for (const response of Object.values<any>(operation.responses)) expect(response.description).not.toBe('');
       }
     }
+  });
+
+  test('says what is answered: real answers fit their schemas, and their statuses are listed', async () => {
+    const tokens = [
+      { name: 'boss', token: 'b', admin: true },
+      { name: 'ci', token: 'c' },
+    ];
+    const { ask } = await serve({
+      ...BUILTIN,
+      profiles: { default: {}, off: { enabled: false } },
+      http: { auth: { tokens } },
+    });
+    const as = (secret: string) => ({ authorization: `Bearer ${secret}` });
+    const { body: document } = await ask('GET', '/api/openapi.json', undefined, as('c'));
+    const ajv = new Ajv2020({ strict: false });
+    ajv.addSchema({ $id: 'api', ...document });
+    const cases: [status: number, route: string, path: string, body?: unknown, secret?: string][] = [
+      [200, 'GET /api/status', '/api/status'],
+      [200, 'GET /api/{profile}/servers', '/api/default/servers'],
+      [200, 'GET /api/{profile}/tools', '/api/default/tools?q=add'],
+      [400, 'GET /api/{profile}/tools', '/api/default/tools?limit=x'],
+      [403, 'GET /api/{profile}/tools', '/api/off/tools'],
+      [404, 'GET /api/{profile}/tools', '/api/none/tools'],
+      [401, 'GET /api/{profile}/tools', '/api/default/tools', undefined, 'wrong'],
+      [414, 'GET /api/{profile}/tools', `/api/default/tools?q=${'x'.repeat(9000)}`],
+      [200, 'GET /api/{profile}/resources', '/api/default/resources'],
+      [200, 'GET /api/{profile}/prompts', '/api/default/prompts'],
+      [200, 'POST /api/{profile}/tools/{server}/{tool}', '/api/default/tools/math/calculate', { expression: '1+1' }],
+      [424, 'POST /api/{profile}/tools/{server}/{tool}', '/api/default/tools/math/calculate', { expression: '1/' }],
+      [422, 'POST /api/{profile}/tools/{server}/{tool}', '/api/default/tools/math/calculate', {}],
+      [404, 'POST /api/{profile}/tools/{server}/{tool}', '/api/default/tools/math/none', {}],
+      [400, 'POST /api/{profile}/tools/{server}/{tool}', '/api/default/tools/math/calculate', []],
+      [403, 'POST /api/reload', '/api/reload'],
+      [200, 'POST /api/reload', '/api/reload', undefined, 'b'],
+      [422, 'POST /api/servers', '/api/servers', { name: 'x' }, 'b'],
+      [409, 'POST /api/servers', '/api/servers', { name: 'math', url: 'http://127.0.0.1:9' }, 'b'],
+      [201, 'POST /api/servers', '/api/servers', { name: 'far', url: 'http://127.0.0.1:9' }, 'b'],
+      [200, 'PATCH /api/servers/{name}', '/api/servers/far', { disabled: true }, 'b'],
+      [404, 'PATCH /api/servers/{name}', '/api/servers/none', { disabled: true }, 'b'],
+      [200, 'DELETE /api/servers/{name}', '/api/servers/far', undefined, 'b'],
+      [200, 'POST /mcp', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }],
+      [400, 'POST /mcp', '/mcp', { nothing: 1 }],
+      [404, 'POST /mcp/{profile}', '/mcp/none', {}],
+      [400, 'DELETE /api/{profile}/mcp', '/api/default/mcp'],
+    ];
+    for (const [status, route, path, body, secret = 'c'] of cases) {
+      const [method = '', row = ''] = route.split(' ');
+      const answer = await ask(method, path, body, as(secret));
+      expect([route, answer.status]).toEqual([route, status]);
+      const described = document.paths[row][method.toLowerCase()].responses[status];
+      expect(described, `${route} ${status}`).toBeDefined();
+      const { $ref } = described.content['application/json'].schema;
+      const fits = ajv.getSchema(`api${$ref}`);
+      expect(fits?.(answer.body), `${route} ${status}: ${ajv.errorsText(fits?.errors)}`).toBe(true);
+    }
+  });
+
+  test('each operation has a name of its own, for programs that write clients', async () => {
+    const { ask } = await serve(BUILTIN);
+    const { body } = await ask('GET', '/api/openapi.json');
+    const operations = Object.values<any>(body.paths).flatMap((item) =>
+      Object.entries<any>(item).flatMap(([key, operation]) => (key === 'parameters' ? [] : [operation])),
+    );
+    const names = operations.map(({ operationId }) => operationId);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toContain('postApiProfileToolsServerTool');
   });
 
   test('no row hides another: each path finds its own', async () => {
