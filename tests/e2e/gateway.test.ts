@@ -84,3 +84,49 @@ test('a script calls tools, an admin adds a server, and everything is counted, s
   });
   for (const text of [audit, running.said.stderr]) expect(text).not.toMatch(/hunter2|ci-secret|boss-secret/);
 });
+
+test('an admin token runs no program, sends no secret elsewhere, and leaves the file as it was when it fails', async () => {
+  const place = emptyPlace();
+  const before = `{
+  // what the team uses
+  "mcpServers": {
+    "math": { "type": "builtin" }, // arithmetic
+    "paid": { "url": "http://127.0.0.1:9/mcp", "headers": { "Authorization": "Bearer \${PAID_KEY}" } }
+  },
+  "http": { "auth": { "tokens": [{ "name": "boss", "token": "boss-secret", "admin": true }] } }
+}
+`;
+  const file = place.file('mcp.jsonc', before);
+  const env = { ...place.env, PAID_KEY: 'hunter2' };
+  const running = start(['serve', file, '--http', '--port', '0'], { ...place, env });
+  const [, url = ''] = (await running.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const headers = { authorization: 'Bearer boss-secret', 'content-type': 'application/json' };
+    const response = await fetch(`${url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+    return [response.status, ((await response.json()) as any).code];
+  };
+  const elsewhere = 'http://127.0.0.1:8/mcp';
+  expect(await ask('POST', '/api/servers', { name: 'x', command: 'sh' })).toEqual([403, 'refused']);
+  expect(await ask('POST', '/api/servers', { name: 'x', transport: { type: 'stdio', cmd: 'sh' } })).toEqual([
+    403,
+    'refused',
+  ]);
+  expect(await ask('POST', '/api/servers', { name: 'x', url: elsewhere, bearerTokenEnv: 'PAID_KEY' })).toEqual([
+    403,
+    'refused',
+  ]);
+  expect(await ask('PATCH', '/api/servers/paid', { url: elsewhere })).toEqual([403, 'refused']);
+  expect(await ask('PATCH', '/api/servers/math', { tools: { allow: 5 } })).toEqual([422, 'config']);
+  expect(await ask('DELETE', '/api/servers/none')).toEqual([404, 'not_found']);
+  expect(readFileSync(file, 'utf8')).toBe(before);
+  expect(await ask('PATCH', '/api/servers/paid', { timeout: '5s' })).toEqual([200, undefined]);
+  const far = Array.from({ length: 5 }, (_, index) => ({ name: `far${index}`, url: elsewhere }));
+  const added = await Promise.all(far.map((entry) => ask('POST', '/api/servers', entry)));
+  expect(added).toEqual(far.map(() => [201, undefined]));
+  expect(await ask('DELETE', '/api/servers/math')).toEqual([200, undefined]);
+  const after = readFileSync(file, 'utf8');
+  expect(after).toContain('// what the team uses');
+  for (const { name } of far) expect(after).toContain(`"${name}"`);
+  expect(after).not.toContain('arithmetic');
+  expect(running.said.stderr).not.toContain('hunter2');
+});

@@ -1,6 +1,7 @@
 /** The config of a running gateway changes: by SIGHUP, by `--watch`, under load, and by mistake. */
-import { writeFileSync } from 'node:fs';
+import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { connect } from '../listen/harness.ts';
 import { answers, emptyPlace, fixture, INITIALIZE, type Place, post, rpc, start, WINDOWS } from './program.ts';
 
 const stdio = (...args: string[]) => ({ command: process.execPath, args: [fixture('stdio.mjs'), ...args] });
@@ -16,7 +17,12 @@ async function gateway(place: Place, config: unknown, ...flags: string[]) {
     return result.content[0].text as string;
   };
   const write = (next: unknown) => writeFileSync(file, typeof next === 'string' ? next : JSON.stringify(next));
-  return { ...running, url, exec, write };
+  /** As many editors save: another file takes the name. */
+  const replace = (next: unknown) => {
+    writeFileSync(`${file}.new`, JSON.stringify(next));
+    renameSync(`${file}.new`, file);
+  };
+  return { ...running, url, file, exec, write, replace };
 }
 
 describe.skipIf(WINDOWS)('SIGHUP', () => {
@@ -101,4 +107,47 @@ test('tokens and profiles change while it runs, and it cannot be opened to every
   write({ mcpServers: {}, watch: true, http: { auth: { tokens: [{ name: 'ci', token: '${NOT_SET}' }] } } });
   await wrote('stderr', /not reloaded .*NOT_SET/);
   expect([await status(), await status('one')]).toEqual([401, 200]);
+});
+
+test('--watch follows files that are replaced, removed and put back, and files of variables', async () => {
+  const place = emptyPlace();
+  place.file('keys.env', 'KEY=one\n');
+  const config = (more = {}) => ({
+    mcpServers: { same: stdio(), keyed: { ...stdio(), envFile: './keys.env' }, ...more },
+  });
+  const { exec, file, replace, wrote } = await gateway(place, config(), '--watch');
+  const pid = await exec('same', 'pid');
+  expect(await exec('keyed', 'env')).toContain('"KEY":"one"');
+  place.file('keys.env', 'KEY=two\n');
+  await wrote('stderr', 'changed "keyed"');
+  expect(await exec('keyed', 'env')).toContain('"KEY":"two"');
+  replace(config({ more: stdio() }));
+  await wrote('stderr', 'added "more"');
+  unlinkSync(file);
+  await wrote('stderr', /not reloaded \(a file changed\), the old one stays: config file ".*" does not exist/);
+  expect(await exec('more', 'echo', { n: 1 })).toContain('1');
+  replace(config({ again: stdio() }));
+  await wrote('stderr', 'added "again"');
+  expect(await exec('same', 'pid')).toBe(pid);
+});
+
+test('a profile that goes takes its sessions along, lets its calls finish, and leaves the others alone', async () => {
+  const mcpServers = { a: stdio() };
+  const profiles = { default: {}, second: {} };
+  const { url, write, wrote } = await gateway(emptyPlace(), { mcpServers, profiles, watch: true });
+  const [stays, goes] = [await connect(`${url}/mcp`), await connect(`${url}/mcp/second`)];
+  const stream = await goes.get();
+  const slow = fetch(`${url}/api/second/tools/a/sleep`, {
+    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"ms":800}' },
+  });
+  const live = async () => ((await (await fetch(`${url}/api/status`)).json()) as any).calls.live.length;
+  await expect.poll(live).toBe(1);
+  write({ mcpServers, profiles: { default: {}, second: { enabled: false } }, watch: true });
+  await wrote('stderr', 'removed "second/a"');
+  await stream.text();
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const refused = await goes.post(ping);
+  expect([refused.status, (await refused.json()).error.message]).toEqual([403, 'the profile "second" is disabled']);
+  expect((await slow).status).toBe(200);
+  expect((await stays.post(ping)).status).toBe(200);
 });
