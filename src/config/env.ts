@@ -92,19 +92,30 @@ function folderOf(place: Place | undefined, world: World): string {
   return place === undefined || place.file === '' ? world.cwd : pathsOf(world).dirname(place.file);
 }
 
-/** The HTTP tokens with their secrets filled in. Throws McpxError('config') for one that has none. */
+/** The HTTP tokens with their secrets filled in. Throws McpxError('config') for one that has none, that cannot be sent, or that is another's as well. */
 export function resolveTokens(
   tokens: readonly Token[],
   given: Partial<World> = {},
 ): (Omit<Token, 'token'> & { secret: string })[] {
   const world = worldOf(given);
+  const owners = new Map<string, string>();
   return tokens.map(({ token, place, ...rest }) => {
-    const secret = expandText(token, { subject: `token "${rest.name}"`, folder: folderOf(place, world), world });
-    if (secret === '')
-      throw new McpxError('config', `token "${rest.name}" is empty`, { hint: 'give it a value, or remove it' });
+    const subject = `token "${rest.name}"`;
+    const secret = expandText(token, { subject, folder: folderOf(place, world), world });
+    const wrong = (message: string, hint: string) => new McpxError('config', `${subject} ${message}`, { hint });
+    if (secret === '') throw wrong('is empty', 'give it a value, or remove it');
+    if (!SENDABLE.test(secret))
+      throw wrong('has characters that no client can send', 'use letters, digits and -._~+/=');
+    // What the environment adds may be one of the file again: whoever asks a gateway from a shell has it there.
+    const owner = place === undefined ? undefined : owners.get(secret);
+    if (owner !== undefined) throw wrong(`has the same secret as "${owner}"`, 'give each its own');
+    owners.set(secret, rest.name);
     return { ...rest, secret };
   });
 }
+
+/** Visible ASCII: a header holds nothing else. */
+const SENDABLE = /^[\x21-\x7e]+$/;
 
 /** Expands everything at once, so that all gaps are known; what it returns does the rest. */
 function build(spec: ServerSpec, expander: Expander, context: LaunchContext): () => Launch {

@@ -1,9 +1,8 @@
 /** Several files become one: a later file replaces whole servers and profiles, and single settings. */
 import { DEFAULTS, type Profile, type ServerSpec, type Settings } from './config.ts';
 import type { Findings } from './findings.ts';
+import { checkHttp } from './http-rules.ts';
 import { isRecord, type JsonRecord, own } from './json.ts';
-import { nameKey } from './names.ts';
-import { didYouMean } from './nearest.ts';
 import type { Draft } from './normalize.ts';
 import { buildProfile, type ProfileDraft } from './profiles.ts';
 import type { Entry } from './server.ts';
@@ -26,7 +25,7 @@ export function mergeDrafts(drafts: readonly Draft[], findings: Findings): Merge
   });
   if (profiles.length === 0) profiles.push(buildProfile(EVERYTHING, shared, new Map(), findings));
   else tellUnused(shared, profiles, findings);
-  tellUnknownProfiles(settings, profiles, findings);
+  checkHttp(settings, profiles, findings);
   return { settings, profiles };
 }
 
@@ -76,16 +75,5 @@ function tellUnused(shared: ReadonlyMap<string, ServerSpec>, profiles: Profile[]
     if (profiles.some(({ servers }) => servers.includes(spec))) continue;
     const message = `server "${spec.name}" is in no profile, so nobody can use it`;
     findings.warn({ message, place: spec.place, part: 'key', hint: 'add it to the "servers" of a profile' });
-  }
-}
-
-function tellUnknownProfiles(settings: Settings, profiles: Profile[], findings: Findings): void {
-  const names = profiles.map(({ name }) => name);
-  for (const token of settings.http.auth.tokens) {
-    for (const name of (token.profiles ?? []).filter((profile) => !names.includes(profile))) {
-      const message = `token "${token.name}" names the profile "${name}", which does not exist`;
-      const hint = didYouMean(nameKey(name), names);
-      findings.warn({ message, ...(token.place === undefined ? {} : { place: token.place }), hint });
-    }
   }
 }

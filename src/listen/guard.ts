@@ -62,7 +62,8 @@ function isPlainLoopback(header: string, { host }: HostRules): boolean {
 const PLAIN_LOOPBACK = /^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/;
 
 function knownHost(name: string, request: IncomingMessage, { host, hosts }: HostRules): boolean {
-  if (hosts.some((known) => known.toLowerCase() === name)) return true;
+  // A name may be written with its port.
+  if (hosts.some((known) => (isIPv6(known) ? known.toLowerCase() : hostName(known)) === name)) return true;
   if (isLoopback(host)) return isLoopback(name);
   return name === host.toLowerCase() || name === plainAddress(request.socket.localAddress);
 }

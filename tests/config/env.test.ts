@@ -378,4 +378,22 @@ describe('HTTP tokens', () => {
     );
     expect(failure(() => resolveTokens([token], { env: { CI_TOKEN: '' } })).message).toBe('token "ci" is empty');
   });
+
+  test('a token that cannot be sent, or that two of the file share, is an error', () => {
+    const place = { file: '/c.json', path: [] };
+    const named = (name: string, token: string, more = {}) => ({
+      ...{ name, token, tools: {}, resources: {}, prompts: {}, admin: false },
+      ...more,
+    });
+    for (const secret of ['two words', 'ünï', 'line\nbreak'])
+      expect(failure(() => resolveTokens([named('a', secret)], { env: {} })).message).toBe(
+        'token "a" has characters that no client can send',
+      );
+    const [a, b] = [named('a', 'x', { place }), named('b', '${B}', { place })];
+    expect(failure(() => resolveTokens([a, b], { env: { B: 'x' } })).message).toBe(
+      'token "b" has the same secret as "a"',
+    );
+    const shell = named('MCPX_TOKEN', '${B}');
+    expect(resolveTokens([a, shell], { env: { B: 'x' } })).toHaveLength(2);
+  });
 });

@@ -259,6 +259,36 @@ describe('settings', () => {
     ]);
   });
 
+  test('two tokens of one name are an error: everything else knows them by it', () => {
+    const tokens = [
+      { name: 'a', token: 'b' },
+      { name: 'a', token: 'c' },
+    ];
+    const { message } = failure(settings({ http: { auth: { tokens } } }).load);
+    expect(message).toMatch(/^two tokens are called "a"\n {2}at /);
+  });
+
+  test.each<[object, string]>([
+    [{ cors: { origins: ['*'] } }, '"http.cors.origins" has "*", which is the origin of no page'],
+    [
+      { cors: { origins: ['https://a.example/'] } },
+      '"http.cors.origins" has "https://a.example/", which is the origin of no page',
+    ],
+    [{ cors: { origins: ['null'] } }, '"http.cors.origins" has "null", which every page can have'],
+    [{ hosts: ['https://a.example'] }, '"http.hosts" has "https://a.example", which is no name of a host'],
+  ])('%j is warned about', (http, message) => {
+    expect(settings({ http }).load().warnings).toMatchObject([{ message }]);
+  });
+
+  test('origins and hosts as they should be are not', () => {
+    const cors = {
+      origins: ['https://a.example', 'http://localhost:5173', 'vscode-webview://x', 'chrome-extension://abc'],
+    };
+    expect(
+      settings({ http: { cors, hosts: ['a.example', 'a.example:8443', '::1', '[::1]:80'] } }).load().warnings,
+    ).toEqual([]);
+  });
+
   test('an empty section changes nothing', () => {
     expect(settings({ http: { auth: {} }, log: {}, naming: {} }).load().settings).toEqual(DEFAULTS);
   });

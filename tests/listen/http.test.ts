@@ -218,9 +218,12 @@ describe('who may call', () => {
     ['another page', { host: 'localhost:9', origin: 'http://localhost:8' }, 403],
     ['a foreign page', { origin: 'https://evil.example' }, 403],
     ['a sandboxed page', { origin: 'null' }, 403],
+    ['a name that was configured with its port', { host: 'ported.example:8443' }, 200],
     ['a configured page', { origin: 'https://app.example' }, 200],
   ])('%s', async (_, headers, status) => {
-    const url = await start({ http: { hosts: ['gateway.example'], cors: { origins: ['https://app.example'] } } });
+    const url = await start({
+      http: { hosts: ['gateway.example', 'Ported.example:8443'], cors: { origins: ['https://app.example'] } },
+    });
     expect((await send(`${url}/mcp`, { body: rpc('ping'), headers: headers as Record<string, string> })).status).toBe(
       status,
     );
