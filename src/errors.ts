@@ -105,11 +105,20 @@ export class RpcError extends Error {
 
 /** Any thrown value as the JSON-RPC error object to send. */
 export function toRpcError(error: unknown): { code: number; message: string; data?: unknown } {
-  if (error instanceof RpcError || error instanceof McpxError) {
-    const code = error instanceof RpcError ? error.code : RPC_CODES[error.code];
-    return { code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
-  }
-  return { code: -32603, message: messageOf(error) };
+  if (!(error instanceof RpcError || error instanceof McpxError)) return { code: -32603, message: messageOf(error) };
+  const { message } = error;
+  const [code, data] = error instanceof RpcError ? [error.code, error.data] : [RPC_CODES[error.code], dataOf(error)];
+  return { code, message, ...(data === undefined ? {} : { data }) };
+}
+
+/** What to do is told beside the facts, where these have names. */
+function dataOf({ data, hint }: McpxError): unknown {
+  if (hint === undefined || (data !== undefined && !isNamed(data))) return data;
+  return { ...data, hint };
+}
+
+function isNamed(data: unknown): data is Record<string, unknown> {
+  return typeof data === 'object' && data !== null && !Array.isArray(data);
 }
 
 /** The text of anything that was thrown. */
@@ -127,7 +136,6 @@ export function toMcpxError(error: unknown): McpxError {
 export function withRequestId(error: unknown, requestId: string | undefined): unknown {
   if (requestId === undefined || error instanceof RpcError) return error;
   const { code, message, hint, data } = toMcpxError(error);
-  const known = typeof data === 'object' && data !== null && !Array.isArray(data);
-  if (data !== undefined && !known) return error;
+  if (data !== undefined && !isNamed(data)) return error;
   return new McpxError(code, message, { hint, cause: error, data: { ...data, requestId } });
 }
