@@ -8,10 +8,14 @@ import type { Serve, Served } from './routes.ts';
 
 /** Streams at once; a page that is left open in many tabs must not cost everybody. */
 const MAX_STREAMS = 100;
+/** Of one token, so that it leaves some to others. */
+const MAX_OWN = 20;
 
 /** The first event is the status as it is, so that nothing is missed between the two. */
 export const serveEvents: Serve = ({ response, principal }, { gateway, live }) => {
-  if (live.size >= MAX_STREAMS) return sendError(response, 503, 'too many event streams', { 'Retry-After': '30' });
+  const own = principal === undefined ? 0 : [...live.values()].filter((other) => other === principal).length;
+  if (live.size >= MAX_STREAMS || own >= MAX_OWN)
+    return sendError(response, 503, 'too many event streams', { 'Retry-After': '30' });
   const stream = new EventStream();
   const push = (event: string, data: unknown) => stream.push(JSON.stringify(data), { kept: false, event });
   stream.attach(response);
