@@ -1,5 +1,5 @@
 /** Changes of one server in a config file, as text: comments, order and indentation stay as they are. */
-import { applyEdits, findNodeAtLocation, type JSONPath, modify, parseTree } from 'jsonc-parser';
+import { applyEdits, findNodeAtLocation, getNodePath, type JSONPath, modify, parseTree } from 'jsonc-parser';
 import { McpxError } from '../errors.ts';
 import { readIfPresent, writeFileAtomic } from '../files.ts';
 import type { Config, ServerSpec } from './config.ts';
@@ -28,12 +28,31 @@ export function editServer(config: Pick<Config, 'files' | 'profiles'>, edit: Ser
   const spec = onlyOne(places, edit.name);
   const { file, path } = spec.place;
   const before = readSource(file).text;
-  if (edit.kind === 'remove') return { file, before, after: removeAt(before, path) };
+  if (edit.kind === 'remove') return { file, before, after: unlist(removeAt(before, path), spec) };
   const after = Object.entries(edit.fields).reduce(
     (text, [key, value]) => (value === null ? removeAt(text, [...path, key]) : change(text, [...path, key], value)),
     before,
   );
   return { file, before, after };
+}
+
+/** Takes the name of a server out of the lists of the profiles that share it: a list that names nothing is a mistake. */
+function unlist(text: string, { name, place }: ServerSpec): string {
+  if (isOwn(place.path)) return text;
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const profiles = root && findNodeAtLocation(root, ['profiles']);
+  const listed = (profiles?.children ?? []).flatMap((profile) => {
+    const list = profile.children?.[1] && findNodeAtLocation(profile.children[1], ['servers']);
+    const items = list?.type === 'array' ? (list.children ?? []) : [];
+    return items.filter(({ value }) => typeof value === 'string' && nameKey(value) === nameKey(name));
+  });
+  // From the end on, so that what is before stays where it is.
+  return listed.reverse().reduce((rest, item) => removeAt(rest, getNodePath(item)), text);
+}
+
+/** Whether an entry belongs to one profile. */
+function isOwn(path: JSONPath): boolean {
+  return path[0] === 'profiles' || path[0] === 'schemas';
 }
 
 /** Puts the new text in place of the old one, which stays beside it as `<file>.bak`; refuses where somebody else has changed it. */
@@ -53,7 +72,7 @@ function placesOf({ profiles }: Pick<Config, 'profiles'>, name: string): ServerS
 }
 
 function onlyOne(places: ServerSpec[], name: string): ServerSpec {
-  const shared = places.filter(({ place }) => place.path[0] !== 'profiles' && place.path[0] !== 'schemas');
+  const shared = places.filter(({ place }) => !isOwn(place.path));
   const [spec, ...more] = shared.length > 0 ? shared : places;
   if (spec === undefined) throw new McpxError('not_found', `no server is called "${name}"`);
   if (more.length === 0) return spec;
@@ -85,7 +104,7 @@ const EMPTY = { type: 'object', offset: 0, length: 0 } as const;
 /** Where the file keeps its servers, in whatever shape it has. */
 function containerOf(profiles: Config['profiles'], file: string): JSONPath {
   const specs = profiles.flatMap(({ servers }) => servers).filter(({ place }) => place.file === file);
-  const path = specs.find(({ place }) => place.path[0] !== 'profiles' && place.path[0] !== 'schemas')?.place.path;
+  const path = specs.find(({ place }) => !isOwn(place.path))?.place.path;
   return path === undefined ? ['mcpServers'] : path.slice(0, -1);
 }
 

@@ -85,6 +85,28 @@ test.each([
   expect(removeAt(text, path)).toBe(rest);
 });
 
+test('a server that is removed is taken off the lists of profiles, and nobody else is', () => {
+  const text = `{
+  "mcpServers": { "one": { "type": "builtin", "builtin": "math" }, "two": { "type": "builtin", "builtin": "time" } },
+  "profiles": {
+    "a": { "servers": ["One", /* both */ "two"] }, // first
+    "b": { "servers": ["two"] },
+    "c": { "servers": ["one"] },
+    "d": { "mcpServers": { "one": { "type": "builtin", "builtin": "text" } }, "servers": ["*"] }
+  }
+}
+`;
+  const after = check(text, { kind: 'remove', name: 'one' });
+  const { profiles } = load(fileOf(after));
+  expect(profiles.map(({ name, servers }) => [name, servers.map((spec) => spec.name)])).toEqual([
+    ['a', ['two']],
+    ['b', ['two']],
+    ['c', []],
+    ['d', ['two', 'one']],
+  ]);
+  for (const comment of ['/* both */', '// first']) expect(after).toContain(comment);
+});
+
 test('whatever is taken out of an object, the rest is as it was', () => {
   const key = fc.stringMatching(/^[a-z]{1,3}$/);
   fc.assert(
