@@ -1,5 +1,6 @@
 /** The answer to one POST: plain JSON where nothing comes before it, an event stream otherwise. */
 import type { ServerResponse } from 'node:http';
+import { RPC_CODES } from '../errors.ts';
 import type { RpcResponse } from '../wire/message.ts';
 import { Verbatim } from '../wire/verbatim.ts';
 import type { EventStream } from './events.ts';
@@ -29,6 +30,9 @@ export interface AnswerOptions {
 /** ms after which a client that takes an event stream gets one: it can then tell a slow answer from a dead connection, and resume. */
 const PATIENCE = 500;
 
+/** Characters of all answers to a batch together. */
+const MAX_BATCH = 64 * 1024 * 1024;
+
 export class Answer {
   readonly #options: AnswerOptions;
   readonly #texts: string[] = [];
@@ -36,6 +40,7 @@ export class Answer {
   #bytes: Buffer[] | undefined;
   #owed: number;
   #given = 0;
+  #size = 0;
   #status = 200;
   #stream: EventStream | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -70,7 +75,7 @@ export class Answer {
     const { result, id } = answer;
     const alone = this.#stream === undefined && !this.#options.batch;
     if (alone && result instanceof Verbatim) this.#bytes = result.answer(id);
-    else this.#write(result instanceof Verbatim ? Buffer.concat(result.answer(id)).toString() : JSON.stringify(answer));
+    else this.#write(this.#fitting(textOf(answer), id));
     this.#given += 1;
     this.#status = status;
     this.skip();
@@ -79,6 +84,16 @@ export class Answer {
   #write(text: string): void {
     if (this.#stream !== undefined) this.#stream.push(text, { kept: true });
     else this.#texts.push(text);
+  }
+
+  /** An answer to a batch that would make all of them too large is an error in its place: a hundred large ones are more than one client may cost. */
+  #fitting(text: string, id: RpcResponse['id']): string {
+    if (!this.#options.batch) return text;
+    this.#size += text.length;
+    if (this.#size <= MAX_BATCH) return text;
+    this.#size -= text.length;
+    const message = 'the answers to this batch are too large together: send this request alone';
+    return JSON.stringify({ jsonrpc: '2.0', id, error: { code: RPC_CODES.overloaded, message } });
   }
 
   /** A request that was cancelled gets no answer. */
@@ -108,4 +123,9 @@ export class Answer {
     this.#stream.attach(response, { headers });
     for (const text of this.#texts.splice(0)) this.#stream.push(text, { kept: true });
   }
+}
+
+function textOf(answer: RpcResponse): string {
+  const { result, id } = answer;
+  return result instanceof Verbatim ? Buffer.concat(result.answer(id)).toString('utf8') : JSON.stringify(answer);
 }

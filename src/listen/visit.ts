@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../config/config.ts';
+import { RPC_CODES } from '../errors.ts';
 import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
@@ -56,14 +57,11 @@ export function profileState(
   return 'unknown';
 }
 
-/** Too much at once or too fast, as a JSON-RPC error. */
-const OVERLOADED = -32000;
-
 /** Whether one more session may begin; where not, the answer says so and when to try again. */
 export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps, id: Id | null = null): boolean {
   const full = sessions.room(principal);
   if (full === undefined) return true;
-  const error = { code: OVERLOADED, message: full.message, id, data: { hint: full.hint } };
+  const error = { code: RPC_CODES.overloaded, message: full.message, id, data: { hint: full.hint } };
   sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
   return false;
 }
@@ -122,7 +120,7 @@ export function fits(
     response.once('close', () => bodies.give(size));
     return true;
   }
-  const why = { message: 'too many large requests are under way: try again in a moment', rpc: OVERLOADED };
+  const why = { message: 'too many large requests are under way: try again in a moment', rpc: RPC_CODES.overloaded };
   refuse(response, 503, why, { 'Retry-After': '1', Connection: 'close' });
   return false;
 }
@@ -147,7 +145,7 @@ export function isTimely(
   const wait = count > 0 ? rate.take(principal?.name ?? '', count) : undefined;
   if (wait === undefined) return true;
   const message = `too many requests: try again in ${wait} s`;
-  refuse(response, 429, { message, rpc: OVERLOADED }, { 'Retry-After': String(wait) });
+  refuse(response, 429, { message, rpc: RPC_CODES.overloaded }, { 'Retry-After': String(wait) });
   return false;
 }
 

@@ -1,0 +1,38 @@
+/** The answers to one POST, without a socket. */
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { Answer } from '../../src/listen/answer.ts';
+import { EventStream } from '../../src/listen/events.ts';
+
+function collect(batch: boolean, owed: number) {
+  let sent = '';
+  const response = {
+    writeHead: () => undefined,
+    end: (text: string) => {
+      sent = text;
+    },
+    writableLength: 0,
+  } as unknown as ServerResponse;
+  const stream = () => new EventStream();
+  const answer = new Answer({ response, accepts: { json: true, events: false }, owed, batch, stream });
+  const give = (id: number, mb: number) => answer.give({ jsonrpc: '2.0', id, result: 'x'.repeat(mb * 1024 * 1024) });
+  return { give, sent: () => JSON.parse(sent) };
+}
+
+test('of a batch that are too large together are errors where they do not fit, and the others come', () => {
+  const { give, sent } = collect(true, 4);
+  for (const [index, mb] of [30, 30, 30, 1].entries()) give(index, mb);
+  const answers: any[] = sent();
+  expect(answers.map(({ id, result, error }) => [id, result?.length ?? error])).toEqual([
+    [0, 30 * 1024 * 1024],
+    [1, 30 * 1024 * 1024],
+    [2, { code: -32000, message: expect.stringContaining('send this request alone') }],
+    [3, 1024 * 1024],
+  ]);
+});
+
+test('that stand alone are as large as they are', () => {
+  const { give, sent } = collect(false, 1);
+  give(7, 70);
+  expect(sent().result).toHaveLength(70 * 1024 * 1024);
+});
