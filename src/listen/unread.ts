@@ -1,5 +1,6 @@
 /** Answers that their clients do not take: so many bytes for each client, then its oldest connections are cut. */
 import type { ServerResponse } from 'node:http';
+import { InFlight } from '../in-flight.ts';
 import type { Log } from '../observe/log.ts';
 import type { Trace } from './trace.ts';
 
@@ -36,13 +37,14 @@ interface Waiting {
 }
 
 export function createUnread({ log, calm = CALM, most = MOST, now = () => performance.now() }: UnreadOptions): Unread {
-  const answers = new Set<Waiting>();
+  const answers = new InFlight<Waiting>();
+  let last = 0;
   let timer: NodeJS.Timeout | undefined;
 
   /** What waits for each client, the oldest first. */
   const byOwner = (time: number): Map<string, Waiting[]> => {
     const found = new Map<string, Waiting[]>();
-    for (const one of answers) {
+    for (const one of answers.values()) {
       one.since = one.response.writableLength === 0 ? undefined : (one.since ?? time);
       if (one.since === undefined) continue;
       const own = found.get(one.owner());
@@ -76,9 +78,9 @@ export function createUnread({ log, calm = CALM, most = MOST, now = () => perfor
 
   return {
     watch(response, from, trace) {
-      const waiting: Waiting = { response, owner: () => trace.principal ?? from };
-      answers.add(waiting);
-      response.once('close', () => answers.delete(waiting));
+      const place = ++last;
+      answers.set(place, { response, owner: () => trace.principal ?? from });
+      response.once('close', () => answers.delete(place));
       schedule();
     },
     sweep,
