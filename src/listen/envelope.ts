@@ -1,7 +1,7 @@
 /** Who sends a request of the modern era, and whether its headers say the same as its body. https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
 import type { IncomingHttpHeaders } from 'node:http';
 import { argumentAt, headerOf, mirroredIn, valueAt } from '../upstream/mirrored.ts';
-import { asksForInput } from '../upstream/rounds.ts';
+import { asksForInput, mayBeAsked } from '../upstream/rounds.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Session } from './gateway.ts';
 
@@ -103,8 +103,14 @@ export function complete(method: string, result: Params, meta: Params): Params {
   };
 }
 
-/** The params without what was meant for this hop; what extensions say in `_meta` is not. */
-export function withoutEnvelope({ inputResponses: _, requestState: __, _meta, ...params }: Params): Params {
+/** The params without what was meant for this hop: the answers to earlier questions, and who is asking. What extensions say, there and in `_meta`, is not. */
+export function withoutEnvelope({ method, params = {} }: Pick<RpcRequest, 'method' | 'params'>): Params {
+  const { inputResponses: _, requestState: __, ...words } = params;
+  const { _meta, ...own } = mayBeAsked(method) ? words : params;
+  return withoutIntroduction(own, _meta);
+}
+
+function withoutIntroduction(params: Params, _meta: unknown): Params {
   if (!isRecord(_meta)) return params;
   const rest = Object.entries(_meta).filter(([key]) => !ENVELOPE.has(key));
   return rest.length === 0 ? params : { ...params, _meta: Object.fromEntries(rest) };

@@ -1,7 +1,7 @@
 /** One request of the modern era, whatever carries it: begun, or gone on with where its client was asked something first. */
 import type { Tool } from '../catalog/list.ts';
 import { RpcError, toRpcError } from '../errors.ts';
-import { asksForInput, type Inputs } from '../upstream/rounds.ts';
+import { asksForInput, type Inputs, mayBeAsked } from '../upstream/rounds.ts';
 import {
   INVALID_PARAMS,
   isId,
@@ -69,7 +69,8 @@ export function takeTurn(
   place: Place,
   { rounds, seal }: TurnDeps,
 ): Turn | Refused {
-  const { inputResponses, requestState } = request.params ?? {};
+  // To others, such as what goes on with a task, they are arguments like any.
+  const { inputResponses, requestState } = mayBeAsked(request.method) ? (request.params ?? {}) : {};
   if (inputResponses !== undefined && !isRecord(inputResponses)) return invalid('"inputResponses" must be an object');
   if (requestState !== undefined && typeof requestState !== 'string') return invalid('"requestState" must be a string');
   const origin = { principal: place.principal, profile: place.profile, words: wordsOf(request) };
@@ -97,9 +98,9 @@ function invalid(message: string): Refused {
 }
 
 /** The same request with the same words may go on with a call; nothing else may. */
-function wordsOf({ method, params = {} }: RpcRequest): string {
-  const { _meta: _, ...words } = withoutEnvelope(params);
-  return JSON.stringify([method, words]);
+function wordsOf(request: RpcRequest): string {
+  const { _meta: _, ...words } = withoutEnvelope(request);
+  return JSON.stringify([request.method, words]);
 }
 
 interface Work {
@@ -121,7 +122,7 @@ async function work({ request, envelope, inputs, round }: Work, place: Place): P
     const refused = tool && place.refuses?.(tool, params.arguments);
     if (refused) throw new RpcError(refused.code, refused.message);
     const result = await opened.front.request(
-      { method, params: withoutEnvelope(params) },
+      { method, params: withoutEnvelope(request) },
       {
         signal: round.signal,
         requestId: place.requestId,

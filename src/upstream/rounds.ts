@@ -24,6 +24,12 @@ export function asksForInput(result: unknown): result is InputRequired {
 
 /** The requests that may be answered with questions. */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** Whether a request may be answered with questions, and so carry the answers to them. */
+export function mayBeAsked(method: string): boolean {
+  return MAY_ASK.has(method);
+}
+
 /** A server that still asks after so many rounds never stops. */
 const MAX_ROUNDS = 50;
 /** ms before a request is sent again that was answered with a state and no question; doubled each time. */

@@ -20,7 +20,7 @@ export const token = (name: string, secret: string, more: Partial<Token> = {}) =
   ...more,
 });
 
-/** What the scripted front does for `tools/call`, by the name of the tool. */
+/** What the scripted front does for `tools/call`, by the name of the tool, and for other methods, by the method. */
 export type Act = (args: any, exchange: Exchange) => unknown;
 
 export interface Stage {
@@ -79,9 +79,10 @@ export async function stage(
           if (method === 'resources/subscribe' && params.uri.startsWith('file:')) return {};
           if (method === 'tools/list')
             return { tools: Object.keys(acts).map((name) => ({ name, inputSchema: { type: 'object' } })) };
-          const act = method === 'tools/call' && Object.hasOwn(acts, params.name) ? acts[params.name] : undefined;
+          const [name, args] = method === 'tools/call' ? [params.name, params.arguments ?? {}] : [method, params];
+          const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
           if (act === undefined) throw new RpcError(-32601, `Method not found: ${method}`);
-          return act(params.arguments ?? {}, exchange);
+          return act(args, exchange);
         },
         tool: (name: string) => (schemas[name] ? { name, inputSchema: schemas[name] } : undefined),
         notification: ({ method }: any) => void entry.heard.push(method),

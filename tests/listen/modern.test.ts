@@ -25,7 +25,7 @@ function ask(
   params: any = {},
   { id = 1, meta = {}, headers = {} }: { id?: unknown; meta?: any; headers?: Record<string, string | undefined> } = {},
 ) {
-  const name = params.name ?? params.uri;
+  const name = params.name ?? params.uri ?? params.taskId;
   const own: Record<string, string | undefined> = {
     ...BOTH,
     'mcp-protocol-version': VERSION,
@@ -287,6 +287,13 @@ describe('a question', () => {
       inputResponses,
     });
     expect(seen).toHaveLength(4);
+  });
+
+  test('of a task is answered by a request of its own, whose answers are arguments', async () => {
+    const { url } = await stage({ 'tasks/update': (params, { inputs }) => ({ params, inputs }) });
+    const params = { taskId: 't', inputResponses: { name: { action: 'accept' } }, requestState: 'as it is' };
+    const { result } = await (await ask(url, 'tasks/update', params)).json();
+    expect(result).toMatchObject({ params, inputs: {} });
   });
 
   test('waits a bounded time, and a bounded number of them wait', async () => {
