@@ -93,7 +93,7 @@ export function runProfile(
         observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });
         if (state.kind !== 'ready') return;
         catalog.connected(server, connection);
-        wishes.connected(server);
+        wishes.connected(connection);
       },
     },
   });

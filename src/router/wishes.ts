@@ -2,6 +2,7 @@
 import type { Located } from '../catalog/uris.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
+import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Params } from '../wire/message.ts';
 
@@ -21,7 +22,7 @@ export interface Wishes {
   /** True when nobody is left who wants it, so that the upstream may be told. */
   unsubscribe(resource: Located, holder: string): boolean;
   wants(resource: Located, holder: string): boolean;
-  /** Every upstream is set to the most talkative level that anybody wants. */
+  /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
   setLevel(level: LogLevel, holder: string): void;
   /** Whether a message of this level is for that downstream; one that set none gets all. */
   hears(level: unknown, holder: string): boolean;
@@ -30,13 +31,13 @@ export interface Wishes {
   /** A downstream has gone: what only it wanted is called off. */
   leave(holder: string): void;
   /** An upstream has just been connected: it learns the level. Its own subscriptions a connection renews by itself. */
-  connected(server: string): void;
+  connected(connection: Connection): void;
 }
 
 /** Resources that one downstream may want news of. */
 const MAX_SUBSCRIPTIONS = 1000;
 
-export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; log: Log }): Wishes {
+export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log }): Wishes {
   const resources = new Map<string, Located & { holders: Set<string> }>();
   /** How many of them each downstream wants. */
   const counts = new Map<string, number>();
@@ -44,20 +45,23 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; l
   const keyOf = ({ server, uri }: Located) => JSON.stringify([server, uri]);
 
   /** Sent to what is running; what is not will be told when it is connected. */
-  const tell = (server: string, method: string, params: Params) => {
-    const connection = pool.get(server);
-    if (connection?.state.kind !== 'ready') return;
+  const tell = (connection: Connection, method: string, params: Params) => {
+    if (connection.state.kind !== 'ready') return;
     connection.request(method, params).catch((error: unknown) => {
-      log.debug(`${method} was refused: ${messageOf(error)}`, { server });
+      log.debug(`${method} was refused: ${messageOf(error)}`, { server: connection.name });
     });
   };
 
-  const tellLevel = (server: string) => {
-    const lowest = Math.min(...levels.values());
-    const level = LEVELS[lowest];
-    const can = pool.get(server)?.hello?.capabilities.logging !== undefined;
-    if (level !== undefined && can) tell(server, 'logging/setLevel', { level });
+  /** What a connection that is one downstream's own is told is for that one to say. */
+  const tellLevel = (connection: Connection) => {
+    const { owner, hello } = connection;
+    const lowest = owner === undefined ? Math.min(...levels.values()) : levels.get(owner);
+    const level = LEVELS[lowest ?? Number.NaN];
+    if (level !== undefined && hello?.capabilities.logging !== undefined)
+      tell(connection, 'logging/setLevel', { level });
   };
+
+  const concerning = (holder: string) => pool.all().filter(({ owner }) => owner === undefined || owner === holder);
 
   const unsubscribe = (resource: Located, holder: string) => {
     const entry = resources.get(keyOf(resource));
@@ -80,7 +84,7 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; l
     wants: (resource, holder) => resources.get(keyOf(resource))?.holders.has(holder) === true,
     setLevel(level, holder) {
       levels.set(holder, LEVELS.indexOf(level));
-      for (const { name } of pool.all()) tellLevel(name);
+      for (const connection of concerning(holder)) tellLevel(connection);
     },
     hears: (level, holder) => LEVELS.indexOf(level as LogLevel) >= (levels.get(holder) ?? 0),
     rootsChanged(holder) {
@@ -90,7 +94,9 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'get' | 'all'>; l
     leave(holder) {
       levels.delete(holder);
       for (const { server, uri } of [...resources.values()]) {
-        if (unsubscribe({ server, uri }, holder)) tell(server, 'resources/unsubscribe', { uri });
+        if (!unsubscribe({ server, uri }, holder)) continue;
+        const own = concerning(holder).filter(({ name }) => name === server);
+        for (const connection of own) tell(connection, 'resources/unsubscribe', { uri });
       }
       counts.delete(holder);
     },

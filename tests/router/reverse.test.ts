@@ -108,13 +108,32 @@ describe('the heartbeat', () => {
     expect(new Set(sent).size).toBe(sent.length);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  test.each([
+    ['begins at nothing', [0, 0.5, 2]],
+    ['counts bytes', [10_000_000_000, 10_000_000_001]],
+    ['counts what hardly fits a number', [2 ** 53 - 4]],
+  ])('increases also before a server that %s', (_, own) => {
+    const sent: number[] = [];
+    const heart = createHeartbeat(({ progress }) => sent.push(Number(progress)));
+    for (const progress of own) {
+      vi.advanceTimersByTime(31_000);
+      heart.progress({ progress });
+    }
+    vi.advanceTimersByTime(31_000);
+    heart.stop();
+    expect(sent).toHaveLength(own.length * 3 + 2);
+    for (const [index, progress] of sent.entries()) expect(progress).toBeGreaterThan(sent[index - 1] ?? 0);
+  });
 });
 
 describe('wishes', () => {
+  /** Connections by `server` or `server of owner`. */
   function world(states: Record<string, 'ready' | 'idle'>, capabilities: Record<string, unknown> = { logging: {} }) {
     const told: unknown[] = [];
     const connections = Object.entries(states).map(([name, kind]) => ({
-      name,
+      name: name.split(' of ')[0],
+      owner: name.split(' of ')[1],
       state: { kind },
       hello: { capabilities },
       request: async (method: string, params: unknown) => {
@@ -122,8 +141,8 @@ describe('wishes', () => {
         if (name === 'rude') throw new Error('no');
       },
     })) as unknown as Connection[];
-    const pool = { all: () => connections, get: (name: string) => connections.find((one) => one.name === name) };
-    return { told, wishes: createWishes({ pool, log: SILENT }) };
+    const wishes = createWishes({ pool: { all: () => connections }, log: SILENT });
+    return { told, wishes, first: connections[0] as Connection };
   }
   const resource = { server: 'a', uri: 'x://y' };
 
@@ -159,13 +178,37 @@ describe('wishes', () => {
   });
 
   test('a new connection is told the level that somebody wants', () => {
-    const { wishes, told } = world({ a: 'ready' });
-    wishes.connected('a');
+    const { wishes, told, first } = world({ a: 'ready' });
+    wishes.connected(first);
     expect(told).toEqual([]);
     wishes.setLevel('warning', 'one');
     told.length = 0;
-    wishes.connected('a');
+    wishes.connected(first);
     expect(told).toEqual([['a', 'logging/setLevel', { level: 'warning' }]]);
+  });
+
+  test('every connection of a server is told, and those of one client what that client wants', () => {
+    const { wishes, told, first } = world({ 'a of one': 'ready', 'a of two': 'ready', a: 'ready' });
+    wishes.setLevel('error', 'one');
+    expect(told).toEqual([
+      ['a of one', 'logging/setLevel', { level: 'error' }],
+      ['a', 'logging/setLevel', { level: 'error' }],
+    ]);
+    told.length = 0;
+    wishes.setLevel('debug', 'two');
+    wishes.connected(first);
+    expect(told).toEqual([
+      ['a of two', 'logging/setLevel', { level: 'debug' }],
+      ['a', 'logging/setLevel', { level: 'debug' }],
+      ['a of one', 'logging/setLevel', { level: 'error' }],
+    ]);
+    told.length = 0;
+    wishes.subscribe(resource, 'one');
+    wishes.leave('one');
+    expect(told).toEqual([
+      ['a of one', 'resources/unsubscribe', { uri: 'x://y' }],
+      ['a', 'resources/unsubscribe', { uri: 'x://y' }],
+    ]);
   });
 
   test('a server without logging is not told a level', () => {
