@@ -45,10 +45,10 @@ async function pass(
   return ask(method, withServer(server, params), { signal, timeout: PATIENCE, ...(progress && { progress }) });
 }
 
-/** Says which server speaks; everything else stays. */
-export function withServer(server: string, params: Params = {}): Params {
+/** Says which server speaks, and what else is known by another name there; everything else stays. */
+export function withServer(server: string, params: Params = {}, own: Params = {}): Params {
   const meta = isRecord(params._meta) ? params._meta : {};
-  return { ...params, _meta: { ...meta, 'dev.mcpx/server': server } };
+  return { ...params, _meta: { ...meta, 'dev.mcpx/server': server, ...own } };
 }
 
 /** What an upstream asks, answered by the client whose call it works on, else by the only one that its connection serves. */

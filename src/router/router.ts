@@ -16,7 +16,7 @@ import { describe, reasonOf, unknownThing } from './failures.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
 import type { Forward, Questioned, ToolCall, ToolResult, Way } from './request.ts';
-import { towards } from './reverse.ts';
+import { towards, withServer } from './reverse.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
 import { createViews, type ServerView } from './views.ts';
 
@@ -287,9 +287,8 @@ function send(
   };
   if (way.progress === undefined) return connection.request(method, params, options);
   const heartbeat = createHeartbeat(way.progress);
-  return connection
-    .request(method, params, { ...options, progress: heartbeat.progress })
-    .finally(() => heartbeat.stop());
+  const progress = (params: Params) => heartbeat.progress(withServer(connection.name, params));
+  return connection.request(method, params, { ...options, progress }).finally(() => heartbeat.stop());
 }
 
 function readResult(request: ToolCall, result: unknown): ToolResult {

@@ -52,7 +52,7 @@ describe('a call', () => {
     expect(stats.snapshot()).toMatchObject({ calls: 1, errors: 0 });
   });
 
-  test('passes the signal and progress on', async () => {
+  test('passes the signal and progress on, and says whose progress it is', async () => {
     const seen: unknown[] = [];
     const signal = new AbortController().signal;
     const { router } = world({
@@ -63,7 +63,7 @@ describe('a call', () => {
       },
     });
     await router.call(call({ signal, progress: (params) => seen.push(params) }));
-    expect(seen).toEqual([{ progress: 1 }, signal]);
+    expect(seen).toEqual([{ progress: 1, _meta: { 'dev.mcpx/server': 'files' } }, signal]);
   });
 
   test('may be repeated only where its server says so', async () => {
