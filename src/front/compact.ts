@@ -12,6 +12,7 @@ import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
 import { createInspect } from './inspect.ts';
 import { renderMenu } from './menu.ts';
+import { isForClient } from './pages.ts';
 import { createResources } from './resources.ts';
 import { hasResources, instructionsOf, lookText, toolsOf } from './tools.ts';
 
@@ -68,6 +69,7 @@ export function createCompact(deps: FrontDeps): Face {
         if (name === dialect.inspect) meter.lookup(answer);
         return answer;
       } catch (error) {
+        if (isForClient(error, caller)) throw error;
         return errorResult(error, dialect);
       }
     },

@@ -25,6 +25,7 @@ import { createChanges } from './changes.ts';
 import { createCompact } from './compact.ts';
 import type { Meter } from './meter.ts';
 import { createNatives, type OwnResources } from './natives.ts';
+import { createPages } from './pages.ts';
 import { createRootsQuestion } from './roots.ts';
 import { readStored, storedResources } from './stored.ts';
 import { createTaskMethods } from './tasks.ts';
@@ -119,6 +120,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
   const face = FACES[kind]({ ...deps, shelf });
   const roots = createRootsQuestion(deps.router);
+  const pages = createPages();
 
   function callTool(params: Params, way: Way): Promise<ToolResult> {
     const { name, arguments: args } = params;
@@ -157,13 +159,16 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       if (answer === undefined) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`));
       const meta = passableMeta(params);
       const told = notify && ((method: string, said?: Params) => isWanted(method, said) && notify(method, said));
-      const way: Way = { caller, signal, progress, notify: told, ask, inputs, meta: meta.meta, requestId, verbatim };
+      const asking = ask && pages.noting(ask);
+      const { meta: own } = meta;
+      const way: Way = { caller, signal, progress, notify: told, ask: asking, inputs, meta: own, requestId, verbatim };
       return begun(answer, meta.params, way).then(
         (result) => {
           changes.answered(method);
           return result;
         },
         (error) => {
+          pages.note(error);
           throw withRequestId(error, requestId);
         },
       );
@@ -179,7 +184,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     async asked(server, request, incoming) {
       // Nothing is asked of a client before it has said that it is ready.
       if (downstream.ask) await ready.opened;
-      return towards(server, { caller, ...(downstream.ask && { ask: downstream.ask }) }).asked(request, incoming);
+      const ask = downstream.ask && pages.noting(downstream.ask);
+      return towards(server, { caller, ...(ask && { ask }) }).asked(request, incoming);
     },
     changed(kinds, server) {
       if (server === undefined || deps.router.sees(server)) changes.add(face.affected?.(new Set(kinds)) ?? kinds);
@@ -192,7 +198,9 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
         // It may have been denied since it was subscribed to.
         if (!wishes.wants(resource, caller.key) || !deps.router.sees(server, resource.uri)) return;
         const uri = exposeUri(resource, settings.naming.resources);
-        downstream.notify(method, withServer(server, { ...params, uri }));
+        downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));
+      } else if (method === 'notifications/elicitation/complete' && pages.knows(params.elicitationId)) {
+        downstream.notify(method, withServer(server, params));
       } else if (method === 'notifications/message' && isWanted(method, params)) {
         downstream.notify(method, withServer(server, params));
       } else if (method === 'notifications/tasks/status' && deps.router.tasks.server(params.taskId) === server) {

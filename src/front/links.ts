@@ -13,14 +13,24 @@ export function exposeLinks(result: ToolResult, server: string, style: Style): T
   return { ...result, content: result.content.map((block) => exposeBlock(block, server, style)) };
 }
 
+/** The same in what a task has come to: the result itself, or in the modern era a part of how the task is. */
+export function exposeOutcome(answer: unknown, server: string, style: Style): unknown {
+  if (!isRecord(answer)) return answer;
+  const { result } = answer;
+  if (isRecord(result)) return { ...answer, result: exposeLinks(result, server, style) };
+  return exposeLinks(answer, server, style);
+}
+
 /** The same in the messages of a prompt. */
 export function exposeMessages(result: unknown, server: string, style: Style): unknown {
   if (style === 'keep' || !isRecord(result) || !Array.isArray(result.messages)) return result;
-  const messages = result.messages.map((message) =>
-    isRecord(message) && hasUri(message.content)
-      ? { ...message, content: exposeBlock(message.content, server, style) }
-      : message,
-  );
+  const messages = result.messages.map((message) => {
+    if (!isRecord(message)) return message;
+    const { content } = message;
+    if (Array.isArray(content))
+      return { ...message, content: content.map((block) => exposeBlock(block, server, style)) };
+    return hasUri(content) ? { ...message, content: exposeBlock(content, server, style) } : message;
+  });
   return { ...result, messages };
 }
 

@@ -154,13 +154,21 @@ export function createNatives(
     [
       'resources/subscribe',
       async (params, way) => {
-        if (wishes.full(way.caller.key))
+        const { key } = way.caller;
+        if (wishes.full(key))
           throw new McpxError('overloaded', 'this client is subscribed to too many resources', {
             hint: 'unsubscribe from what is no longer needed',
           });
-        const result = await resourceRequest('resources/subscribe')(params, way);
-        wishes.subscribe(await resourceAt(params.uri, way), way.caller.key);
-        return result;
+        const resource = await resourceAt(params.uri, way);
+        const known = wishes.wants(resource, key);
+        // Before it is answered: the first news may come in one piece with the answer.
+        wishes.subscribe(resource, key);
+        try {
+          return await resourceRequest('resources/subscribe')(params, way);
+        } catch (error) {
+          if (!known) wishes.unsubscribe(resource, key);
+          throw error;
+        }
       },
     ],
     [

@@ -3,13 +3,16 @@ import { RpcError } from '../errors.ts';
 import type { ServerView } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, METHOD_NOT_FOUND, type Params } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
+import { exposeOutcome } from './links.ts';
 import type { Native } from './natives.ts';
 
 /** The extension that has tasks in the modern era. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 const ABOUT_ONE = ['tasks/get', 'tasks/result', 'tasks/update', 'tasks/cancel'];
 
-export function createTaskMethods({ router, listed }: Pick<FrontDeps, 'router' | 'listed'>): Map<string, Native> {
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed'>;
+
+export function createTaskMethods({ router, settings, listed }: Deps): Map<string, Native> {
   const { tasks } = router;
 
   async function capable(method: string): Promise<ServerView[]> {
@@ -33,7 +36,9 @@ export function createTaskMethods({ router, listed }: Pick<FrontDeps, 'router' |
     (method: string): Native =>
     async (params, way) => {
       const server = await serverOf(method, params.taskId);
-      return router.forward({ ...way, server, kind: 'task', name: String(params.taskId), method, params });
+      const name = String(params.taskId);
+      const answer = await router.forward({ ...way, server, kind: 'task', name, method, params });
+      return exposeOutcome(answer, server, settings.naming.resources);
     };
 
   const list: Native = async (params, way) => {

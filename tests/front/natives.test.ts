@@ -1,6 +1,7 @@
 /** Prompts, resources, templates and completion through a front: exposed outside, true inside. */
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
+import { RpcError } from '../../src/errors.ts';
 import { createFront } from '../../src/front/front.ts';
 import type { Params } from '../../src/wire/message.ts';
 import { createWorld, type Script } from '../world.ts';
@@ -50,7 +51,8 @@ describe('prompts', () => {
     const text = { role: 'user', content: { type: 'text', text: 'x' } };
     const link = { role: 'user', content: { type: 'resource_link', uri: 'file:///a', name: 'a' } };
     const embedded = { role: 'user', content: { type: 'resource', resource: { uri: 'file:///a', text: 'hi' } } };
-    const messages = [text, link, embedded, 'odd'];
+    const several = { role: 'user', content: [text.content, link.content] };
+    const messages = [text, link, embedded, several, 'odd'];
     const answer: Script['answer'] = (method, params) =>
       method === 'prompts/get' ? { messages, odd: 1 } : full().answer?.(method, params, {});
     const wrapped = open({ a: full({ answer }) });
@@ -63,6 +65,7 @@ describe('prompts', () => {
         text,
         { role: 'user', content: { ...link.content, uri } },
         { role: 'user', content: { type: 'resource', resource: { uri, text: 'hi' } } },
+        { role: 'user', content: [text.content, { ...link.content, uri }] },
         'odd',
       ],
     });
@@ -147,11 +150,27 @@ describe('news', () => {
     front.heard('a', 'notifications/resources/updated', { uri: 'file:///a' });
     front.heard('a', 'notifications/resources/updated', { uri: 'file:///other' });
     front.heard('b', 'notifications/resources/updated', { uri: 'file:///a' });
-    expect(told).toEqual([['notifications/resources/updated', { uri, _meta: { 'dev.mcpx/server': 'a' } }]]);
+    const _meta = { 'dev.mcpx/server': 'a', 'dev.mcpx/uri': 'file:///a' };
+    expect(told).toEqual([['notifications/resources/updated', { uri, _meta }]]);
     await request('resources/unsubscribe', { uri });
     front.heard('a', 'notifications/resources/updated', { uri: 'file:///a' });
     expect(told).toHaveLength(1);
     expect(sent().at(-1)).toMatchObject({ method: 'resources/unsubscribe', params: { uri: 'file:///a' } });
+  });
+
+  test('of a resource may come in one piece with the answer to its subscription, unless that is a refusal', async () => {
+    const answer: Script['answer'] = (method, params) => {
+      if (method !== 'resources/subscribe') return full().answer?.(method, params, {});
+      front.heard('a', 'notifications/resources/updated', { uri: params?.uri });
+      if (params?.uri === 'file:///refused') throw new RpcError(-32602, 'no');
+      return {};
+    };
+    const { request, front, told } = open({ a: full({ answer }) }, { resources: 'keep' });
+    await request('resources/subscribe', { uri: 'file:///a' });
+    expect(told).toHaveLength(1);
+    await expect(request('resources/subscribe', { uri: 'file:///refused' })).rejects.toMatchObject({ code: -32602 });
+    front.heard('a', 'notifications/resources/updated', { uri: 'file:///refused' });
+    expect(told).toHaveLength(2);
   });
 
   test('log messages are filtered by the level of the client', async () => {

@@ -1,5 +1,6 @@
 /** Tasks, and what else a front passes on without knowing what it means. */
 import { describe, expect, test } from 'vitest';
+import { exposeUri } from '../../src/catalog/uris.ts';
 import { DEFAULTS } from '../../src/config/config.ts';
 import { createFront } from '../../src/front/front.ts';
 import { createWorld, type Script } from '../world.ts';
@@ -19,8 +20,12 @@ function worker(name: string, capabilities: object = { tasks: TASKS }): Script {
   };
 }
 
-function open(scripts: Record<string, Script>, kind: 'aggregate' | 'compact' = 'aggregate') {
-  const naming = { ...DEFAULTS.naming, style: 'plain' as const, resources: 'keep' as const };
+function open(
+  scripts: Record<string, Script>,
+  kind: 'aggregate' | 'compact' = 'aggregate',
+  resources: 'keep' | 'wrap' = 'keep',
+) {
+  const naming = { ...DEFAULTS.naming, style: 'plain' as const, resources };
   const world = createWorld(scripts, { settings: { ...DEFAULTS, naming } });
   const told: unknown[] = [];
   const notify = (method: string, params: unknown) => void told.push([method, params]);
@@ -53,6 +58,16 @@ describe('a task', () => {
     await ask('tools/call', { name: 'work_two' });
     expect(await ask(method, { taskId: 'task of two' })).toEqual({ from: 'two', method, id: 'task of two' });
     await expect(ask(method, { taskId: 'task of one' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('comes to a result whose links can be read under the URIs that they have there', async () => {
+    const done = (uri: string) => ({ content: [{ type: 'resource_link', uri, name: 'report' }] });
+    const answer: Script['answer'] = (method) =>
+      method === 'tasks/get' ? { status: 'completed', result: done('note://one') } : done('note://one');
+    const { ask } = open({ one: { ...worker('one'), answer } }, 'aggregate', 'wrap');
+    const exposed = done(exposeUri({ server: 'one', uri: 'note://one' }, 'wrap'));
+    expect(await ask('tasks/result', { taskId: 't' })).toEqual(exposed);
+    expect(await ask('tasks/get', { taskId: 't' })).toEqual({ status: 'completed', result: exposed });
   });
 
   test('from an earlier run is where it can only be', async () => {

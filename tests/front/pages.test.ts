@@ -1,0 +1,64 @@
+/** Pages that a client opens for a server: who hears when its user is done there, and who is told that one is needed. */
+import { describe, expect, test } from 'vitest';
+import { RpcError } from '../../src/errors.ts';
+import { createFront } from '../../src/front/front.ts';
+import type { Params } from '../../src/wire/message.ts';
+import { createWorld, type Script } from '../world.ts';
+
+const COMPLETE = 'notifications/elicitation/complete';
+const signal = new AbortController().signal;
+const page = (elicitationId: string) => ({ mode: 'url', url: 'https://example.com/', message: 'open', elicitationId });
+
+/** Asks for the page that the arguments name, or refuses to go on without it. */
+const script: Script = {
+  tools: [{ name: 'ask' }, { name: 'refuse' }],
+  async answer(_, params, { asked }) {
+    const id = String((params?.arguments as Params | undefined)?.id);
+    if (params?.name === 'refuse') throw new RpcError(-32042, 'a page is needed', { elicitations: [page(id)] });
+    const request = { jsonrpc: '2.0' as const, id: 1, method: 'elicitation/create', params: page(id) };
+    return { content: [], answer: await asked?.(request, { signal }) };
+  },
+};
+
+function open(kind: 'aggregate' | 'compact', elicitation: object = { url: {} }) {
+  const { deps } = createWorld({ a: script });
+  const told: unknown[] = [];
+  const ask = async () => ({ action: 'accept' });
+  const front = createFront(kind, deps, { key: 'k', notify: (...said) => told.push(said), ask });
+  deps.caller.capabilities = { elicitation };
+  const request = (name: string, args: Params) =>
+    front.request({ method: 'tools/call', params: { name, arguments: args } }, { signal, ask }) as Promise<Params>;
+  return { front, told, request };
+}
+
+const ways: ['aggregate' | 'compact', (tool: string, id: string) => [name: string, args: Params]][] = [
+  ['aggregate', (tool, id) => [`a__${tool}`, { id }]],
+  ['compact', (tool, id) => ['exec', { server_name: 'a', tool_name: tool, arguments: { id } }]],
+];
+
+describe.each(ways)('in the %s front', (kind, call) => {
+  test('who was asked for a page, or refused for want of it, hears that it is done with', async () => {
+    const { front, told, request } = open(kind);
+    await request(...call('ask', 'one'));
+    const refused = request(...call('refuse', 'two'));
+    await expect(refused).rejects.toMatchObject({ code: -32042, data: { elicitations: [page('two')] } });
+    for (const elicitationId of ['one', 'two', 'of another client', 5]) front.heard('a', COMPLETE, { elicitationId });
+    const _meta = { 'dev.mcpx/server': 'a' };
+    expect(told).toEqual(['one', 'two'].map((elicitationId) => [COMPLETE, { elicitationId, _meta }]));
+  });
+});
+
+test('a model is told in words where its client cannot open pages', async () => {
+  const [, call] = ways[1] ?? [];
+  const { request } = open('compact', {});
+  expect(await request(...(call?.('refuse', 'x') ?? ['', {}]))).toMatchObject({ isError: true });
+});
+
+test('what a server asks outside of any call counts as well', async () => {
+  const { front, told } = open('aggregate');
+  front.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  const question = { jsonrpc: '2.0' as const, id: 1, method: 'elicitation/create', params: page('one') };
+  await front.asked('a', question, { signal });
+  front.heard('a', COMPLETE, { elicitationId: 'one' });
+  expect(told).toHaveLength(1);
+});
