@@ -27,8 +27,11 @@ export async function servePost(visit: McpVisit, deps: McpDeps): Promise<void> {
   const first = posted.messages[0];
   if (!posted.batch && first !== undefined && isRequest(first) && isModern(first, request.headers))
     return serveModern(first, accepts, visit, deps);
-  // A modern client cancels by hanging up; what else it notifies of is of no use.
-  if (request.headers['mcp-protocol-version'] === MODERN_VERSION && !posted.batch) return sendEmpty(response, 202);
+  if (request.headers['mcp-protocol-version'] === MODERN_VERSION) {
+    if (posted.batch) return refuse(response, 400, noBatches(MODERN_VERSION));
+    // A modern client cancels by hanging up; what else it notifies of is of no use.
+    if (first !== undefined && !isRequest(first)) return sendEmpty(response, 202);
+  }
 
   const session = sessionOf(visit, deps);
   if (session === 'unknown') return refuse(response, 404, UNKNOWN_SESSION);
@@ -87,8 +90,12 @@ function existing(visit: McpVisit, deps: McpDeps): HttpSession | undefined {
   return undefined;
 }
 
+function noBatches(version: string): string {
+  return `the protocol version ${version} has no batches`;
+}
+
 function batchProblem({ messages }: Posted, version: string): string | undefined {
-  if (!allowsBatch(version)) return `the protocol version ${version} has no batches`;
+  if (!allowsBatch(version)) return noBatches(version);
   const hello = messages.some((message) => isRequest(message) && message.method === 'initialize');
   return hello ? '"initialize" must not be part of a batch' : undefined;
 }

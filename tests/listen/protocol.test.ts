@@ -30,8 +30,11 @@ describe('the revision', () => {
 
   test('of initialize is in its body, so that a client of the future can be told ours', async () => {
     const { url } = await stage();
-    const headers = { 'mcp-protocol-version': '2099-01-01' };
-    expect((await send(url, { body: rpc('initialize', {}), headers })).status).toBe(200);
+    for (const version of ['2099-01-01', '2026-07-28']) {
+      const headers = { 'mcp-protocol-version': version };
+      const answer = await send(url, { body: rpc('initialize', {}), headers });
+      expect([answer.status, (await answer.json()).result.protocolVersion]).toEqual([200, '2025-11-25']);
+    }
   });
 });
 
@@ -71,6 +74,11 @@ describe('a batch', () => {
       const headers = { 'mcp-protocol-version': version };
       expect((await send(url, { body: mixed, headers })).status).toBe(400);
     }
+    const refused = await send(url, { body: mixed, headers: { 'mcp-protocol-version': '2026-07-28' } });
+    expect([refused.status, (await refused.json()).error.message]).toEqual([
+      400,
+      expect.stringContaining('no batches'),
+    ]);
   });
 
   test('holds at most 100 messages, and never initialize', async () => {
