@@ -73,9 +73,9 @@ export async function listOffer(connection: Asker, hello: Pick<Hello, 'capabilit
   const freshFor = Math.min(...lists.map((one) => one.freshFor));
   return {
     tools: readTools(tools, connection.name, log),
-    resources: resources.map(tidy),
-    templates: templates.map(tidy),
-    prompts: prompts.filter((prompt) => hasPlainName(prompt, connection.name, log)).map(tidy),
+    resources: resources.filter(({ uri }) => typeof uri === 'string').map(tidy),
+    templates: templates.filter(({ uriTemplate }) => typeof uriTemplate === 'string').map(tidy),
+    prompts: readPrompts(prompts, connection.name, log),
     ...(Number.isFinite(freshFor) && freshFor > 0 && { freshFor }),
   };
 }
@@ -144,6 +144,14 @@ function tidy(item: Item): Item {
   const texts = ['title', 'description'].filter((field) => typeof item[field] === 'string');
   const cleaned = texts.map((field) => [field, cut(clean(String(item[field])), MAX_DESCRIPTION)]);
   return { ...item, ...Object.fromEntries(cleaned) };
+}
+
+function readPrompts(items: Item[], server: string, log: Log): Item[] {
+  const byName = new Map<unknown, Item>();
+  for (const item of items) {
+    if (!byName.has(item.name) && hasPlainName(item, server, log)) byName.set(item.name, tidy(item));
+  }
+  return [...byName.values()];
 }
 
 /** A prompt is asked for by its name, which can therefore not be cleaned. */

@@ -51,12 +51,21 @@ function shorten(name: string, maxLength: number): string {
   return name.length <= maxLength ? name : withHash(name, name, maxLength);
 }
 
-/** `a__b` + `c` and `a` + `b__c` want one name; the later of them gets a hash of its address. */
-function unique<T extends Named>(name: string, item: T, maxLength: number, table: NameTable<T>): string {
-  return table.has(name) ? withHash(name, JSON.stringify([item.server, item.name]), maxLength) : name;
+/** `a__b` + `c` and `a` + `b__c` want one name; the later of them gets a hash of its address, and another where a tool is called just that. */
+function unique<T extends Named>(wanted: string, { server, name }: T, maxLength: number, table: NameTable<T>): string {
+  let free = wanted;
+  for (let again = 0; table.has(free); again++) {
+    free = withHash(wanted, JSON.stringify(again === 0 ? [server, name] : [server, name, again]), maxLength);
+  }
+  return free;
 }
 
 function withHash(name: string, hashed: string, maxLength: number): string {
   const hash = createHash('sha256').update(hashed).digest('hex').slice(0, HASH_LENGTH);
-  return `${name.slice(0, maxLength - HASH_LENGTH - 1)}_${hash}`;
+  return `${whole(name.slice(0, maxLength - HASH_LENGTH - 1))}_${hash}`;
+}
+
+/** A text that was cut, without half a character at its end. */
+function whole(text: string): string {
+  return text.replace(/[\ud800-\udbff]$/, '');
 }

@@ -103,6 +103,22 @@ describe('listing', () => {
     expect(logged.filter((line) => line.includes('left out'))).toHaveLength(3);
   });
 
+  test('what is listed twice under one name is listed once, and what cannot be asked for not at all', async () => {
+    const { entry } = await listed({
+      capabilities: { tools: {}, prompts: {}, resources: {} },
+      tools: [{ name: 'a', title: 'first' }, { name: 'a' }],
+      answer: () => ({
+        prompts: [{ name: 'p', title: 'first' }, { name: 'p' }],
+        resources: [{ name: 'without a URI' }, { uri: 'x://y' }],
+        resourceTemplates: [{ uriTemplate: 5 }, { uriTemplate: 'x://{y}' }],
+      }),
+    });
+    expect(entry.offer.tools.map(({ tool }) => tool.title)).toEqual(['first']);
+    expect(entry.offer.prompts).toEqual([{ name: 'p', title: 'first' }]);
+    expect(entry.offer.resources).toEqual([{ uri: 'x://y' }]);
+    expect(entry.offer.templates).toEqual([{ uriTemplate: 'x://{y}' }]);
+  });
+
   test('unknown fields survive', async () => {
     const tool = { name: 'a', _meta: { x: 1 }, annotations: { custom: true }, icons: [{ src: 'i' }] };
     const { entry } = await listed({ tools: [tool] });

@@ -73,6 +73,19 @@ test('two addresses that would make one name get two', () => {
   expect(names[0]).toBe('a__b__c');
 });
 
+test('a tool that is called as another would be for its hash is not hidden by it', () => {
+  const rivals = [item('a__b', 'c'), item('a', 'b__c')];
+  const [, [hashed] = []] = exposed(rivals);
+  const forged = item('a', String(hashed).slice('a__'.length));
+  const { table } = exposeNames([forged, ...rivals], naming);
+  expect([...table.values()]).toEqual([forged, ...rivals]);
+});
+
+test('a name is not cut in the middle of a character', () => {
+  const [[name] = []] = exposed([item('s', `${'x'.repeat(51)}${'😀'.repeat(10)}`)]);
+  expect(name).toMatch(/^s__x{51}_[0-9a-f]{8}$/);
+});
+
 test('a long name keeps its hash whatever else is there', () => {
   const long = item('server', 'x'.repeat(80));
   const [[alone] = []] = exposed([long]);
