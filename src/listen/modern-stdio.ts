@@ -6,7 +6,7 @@ import { complete, type Envelope, introduce, META, type Refused, readEnvelope } 
 import type { Session } from './gateway.ts';
 import { createRounds } from './rounds.ts';
 import { createSeal } from './seal.ts';
-import { honour, methodsOf, stamped } from './subscriptions.ts';
+import { createNews, honour, methodsOf, type News, stamped } from './subscriptions.ts';
 import { takeTurn, unknownMethod } from './turn.ts';
 
 type Notify = (method: string, params?: Params) => void;
@@ -29,9 +29,8 @@ export interface ModernStdio {
 
 /** What a client listens to under the id of one request. */
 interface Listener {
-  methods: ReadonlySet<string>;
-  uris: ReadonlySet<string>;
-  hear: Notify;
+  news: News;
+  uris: unknown[];
 }
 
 /** A front for what the client says of itself, which is the same in all of its requests as a rule. */
@@ -60,7 +59,10 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
       faces.delete(oldest[0]);
     }
     const listeners = new Set<Listener>();
-    const face = { listeners, session: open((method, params) => tell(listeners, method, params)) };
+    const tell: Notify = (method, params) => {
+      for (const { news } of listeners) news.tell(method, params);
+    };
+    const face = { listeners, session: open(tell) };
     faces.set(key, face);
     return face;
   };
@@ -87,24 +89,26 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     const { session, listeners } = faceFor(envelope);
     if (listeners.size >= MAX_LISTENERS) throw new RpcError(TOO_MANY, 'too many subscriptions are open');
     const stamp = { [`${META}subscriptionId`]: request.id };
-    const ask = (method: string, uri: string, until: AbortSignal) =>
-      session.front.request({ method, params: { uri } }, { signal: until });
-    const hello = await introduce(session, envelope, signal);
-    const capabilities = isRecord(hello.capabilities) ? hello.capabilities : {};
-    const honoured = await honour(wanted, capabilities, (uri) => ask('resources/subscribe', uri, signal));
-    const { resourceSubscriptions: uris = [] } = honoured as { resourceSubscriptions?: string[] };
     const hear: Notify = (method, params) => notify(method, stamped(params, stamp));
-    hear('notifications/subscriptions/acknowledged', { notifications: honoured });
-    const listener = { methods: new Set(methodsOf(honoured)), uris: new Set(uris), hear };
+    const listener: Listener = { news: createNews(hear), uris: [] };
     listeners.add(listener);
-    if (listener.methods.size > 0) await aborted(signal, over.signal);
-    listeners.delete(listener);
-    const others = [...listeners];
-    const forgotten = uris.filter((uri) => !others.some((other) => other.uris.has(uri)));
-    // Also for a client that has cancelled.
-    const { signal: whole } = new AbortController();
-    await Promise.allSettled(forgotten.map((uri) => ask('resources/unsubscribe', uri, whole)));
-    return complete('', {}, { ...stamp, [`${META}serverInfo`]: hello.serverInfo });
+    const ask = (method: string, uri: unknown, until: AbortSignal) =>
+      session.front.request({ method, params: { uri } }, { signal: until });
+    try {
+      const hello = await introduce(session, envelope, signal);
+      const capabilities = isRecord(hello.capabilities) ? hello.capabilities : {};
+      const honoured = await honour(wanted, capabilities, (uri) => ask('resources/subscribe', uri, signal));
+      hear('notifications/subscriptions/acknowledged', { notifications: honoured });
+      if (begin(listener, honoured)) await aborted(signal, over.signal);
+      return complete('', {}, { ...stamp, [`${META}serverInfo`]: hello.serverInfo });
+    } finally {
+      listeners.delete(listener);
+      const others = [...listeners];
+      const forgotten = listener.uris.filter((uri) => !others.some(({ uris }) => uris.includes(uri)));
+      // Also for a client that has cancelled.
+      const { signal: whole } = new AbortController();
+      await Promise.allSettled(forgotten.map((uri) => ask('resources/unsubscribe', uri, whole)));
+    }
   }
 
   return {
@@ -125,11 +129,15 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
   };
 }
 
-function tell(listeners: Iterable<Listener>, method: string, params: Params = {}): void {
-  for (const { methods, uris, hear } of listeners) {
-    const wanted = method !== 'notifications/resources/updated' || uris.has(String(params.uri));
-    if (wanted && methods.has(method)) hear(method, params);
-  }
+/** Tells a listener of what it may have; false where that is nothing. */
+function begin(listener: Listener, honoured: Params): boolean {
+  const methods = new Set(methodsOf(honoured));
+  if (Array.isArray(honoured.resourceSubscriptions)) listener.uris = honoured.resourceSubscriptions;
+  listener.news.begin((method, { uri }) => {
+    const wanted = method !== 'notifications/resources/updated' || listener.uris.includes(uri);
+    return wanted && methods.has(method);
+  });
+  return methods.size > 0;
 }
 
 function aborted(...signals: AbortSignal[]): Promise<void> {

@@ -57,12 +57,11 @@ export async function serveListen(
     return sendRpcError(response, 400, { code: INVALID_PARAMS, message: '"notifications" must be an object', id });
   if (!hasRoom(visit, deps, id)) return;
   const stamp = { [`${META}subscriptionId`]: id };
-  let heard: ReadonlySet<string> = new Set();
   let serverInfo: unknown;
-  const notify: Downstream['notify'] = (method, params) => {
-    if (heard.has(method)) subscription.send({ method, params: stamped(params, stamp) }, { kept: false });
-  };
-  const opened = openFront(visit, deps, { notify, lasts: 'request' });
+  const news = createNews((method, params) =>
+    subscription.send({ method, params: stamped(params, stamp) }, { kept: false }),
+  );
+  const opened = openFront(visit, deps, { notify: news.tell, lasts: 'request' });
   const subscription = new Subscription({
     id: sessions.newId(),
     profile,
@@ -86,8 +85,33 @@ export async function serveListen(
   subscription.stream.attach(response);
   const params = { notifications: honoured, _meta: stamp };
   subscription.send({ method: 'notifications/subscriptions/acknowledged', params }, { kept: true });
-  heard = new Set(methodsOf(honoured));
+  const heard = new Set(methodsOf(honoured));
+  news.begin((method) => heard.has(method));
   if (heard.size === 0) sessions.end(subscription, 'there is nothing to listen to');
+}
+
+/** What is told to a subscription. */
+export interface News {
+  tell: Downstream['notify'];
+  /** It is acknowledged: what was told before follows, as far as it is wanted. */
+  begin(wanted: (method: string, params: Params) => boolean): void;
+}
+
+/** A server may tell of a resource in one piece with the answer to its subscription; nothing may come before the acknowledgement. */
+export function createNews(send: Downstream['notify']): News {
+  const early: Parameters<Downstream['notify']>[] = [];
+  let wants: ((method: string, params: Params) => boolean) | undefined;
+  const tell: Downstream['notify'] = (method, params = {}) => {
+    if (wants?.(method, params)) send(method, params);
+    else if (wants === undefined && early.length < MAX_RESOURCES) early.push([method, params]);
+  };
+  return {
+    tell,
+    begin(wanted) {
+      wants = wanted;
+      for (const one of early.splice(0)) tell(...one);
+    },
+  };
 }
 
 /** The part of the wish that can be fulfilled. */

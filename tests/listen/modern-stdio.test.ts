@@ -207,6 +207,20 @@ describe('a subscription', () => {
     expect(world.sent.map(({ method }) => method)).toContain('resources/unsubscribe');
   });
 
+  test('tells what came in one piece with the answer of the server, after the acknowledgement', async () => {
+    const early: Script['answer'] = (method, params, options) => {
+      if (method === 'resources/subscribe')
+        for (const front of fronts) front.heard('one', 'notifications/resources/updated', { uri: params?.uri });
+      return answer(method, params, options);
+    };
+    const { send, line, end, fronts, lines } = start({ capabilities, answer: early });
+    send({ id: 's', ...listen({ resourceSubscriptions: ['test://a'] }) });
+    const updated = await line(({ method }) => method === 'notifications/resources/updated');
+    expect(updated.params).toMatchObject({ uri: 'test://a', _meta: { [SUBSCRIPTION]: 's' } });
+    expect(lines).toMatchObject([{ method: 'notifications/subscriptions/acknowledged' }]);
+    await end();
+  });
+
   test('ends when the client cancels it; what others want goes on', async () => {
     const { world, send, line, end, fronts, lines, ask } = start({ capabilities, answer });
     const wish = { resourceSubscriptions: ['test://a'] };

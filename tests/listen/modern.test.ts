@@ -366,6 +366,22 @@ describe('a subscription', () => {
     stream.leave();
   });
 
+  test('tells what came before its acknowledgement after it', async () => {
+    const { url, open } = await stage({
+      'resources/subscribe': ({ uri }) => {
+        for (const { downstream } of open) downstream.notify('notifications/resources/updated', { uri });
+        return {};
+      },
+    });
+    const stream = await listen(url, { resourceSubscriptions: ['test:a'] });
+    expect((await stream.next())?.data.method).toBe('notifications/subscriptions/acknowledged');
+    expect((await stream.next())?.data).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri: 'test:a' },
+    });
+    stream.leave();
+  });
+
   test('to nothing ends at once', async () => {
     const { url, open } = await stage();
     const stream = await listen(url, { resourcesListChanged: true });
