@@ -275,6 +275,8 @@ function send(
   const options = {
     asked,
     heard,
+    // One that takes questions as the result of a request takes them for that request only.
+    party: way.inputs === undefined ? caller.key : undefined,
     caller: caller.key,
     client: caller,
     transparent,

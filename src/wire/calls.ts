@@ -162,13 +162,13 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     },
     about(origin) {
       if (origin !== undefined) return find(origin)?.options;
-      let only: About | undefined;
+      let last: RequestOptions | undefined;
       for (const { options } of calls.values()) {
         if (!options.asked) continue;
-        if (only) return 'ambiguous';
-        only = options;
+        if (last && (last.party === undefined || last.party !== options.party)) return 'ambiguous';
+        last = options;
       }
-      return only;
+      return last;
     },
     fail(id, error) {
       const call = find(id);

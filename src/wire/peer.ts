@@ -53,7 +53,7 @@ export interface Incoming {
 
 /**
  * The request of ours on whose behalf the far side speaks: by the stream it came on, else the only one under way that
- * takes questions. With several, it is ambiguous: nobody guesses.
+ * takes questions, or the last of several for one party. With several parties, it is ambiguous: nobody guesses.
  */
 export type About = Pick<RequestOptions, 'asked' | 'heard'> | 'ambiguous';
 
@@ -82,6 +82,8 @@ export interface RequestOptions {
   asked?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
   /** Hears the notifications that belong to this request, progress and cancellation excepted. */
   heard?: (notification: RpcNotification) => void;
+  /** Whom `asked` and `heard` reach, where it is all the same on behalf of which of its requests (default: nobody else). */
+  party?: string | undefined;
 }
 
 export interface Peer {

@@ -87,6 +87,9 @@ describe.each(SERVERS)('on %s', (_, upstream, transport) => {
       expect(outcomes).toEqual(['accept: Ada', 'accept: Grace', 'accept: Alan']);
     // One at a time everybody is asked.
     for (const { name, elicit } of all) expect(await elicit()).toBe(`accept: ${name}`);
+    // Several calls of one client leave no doubt who is meant.
+    const [{ elicit }] = all as [(typeof all)[0]];
+    expect(await Promise.all([elicit(), elicit(), elicit()])).toEqual(Array(3).fill('accept: Ada'));
   });
 
   describe.each(Object.entries(WAYS))('%s', (way, open) => {

@@ -465,6 +465,19 @@ describe('their requests', () => {
     expect(abouts).toEqual([second, undefined]);
   });
 
+  test('may belong to any request of one party, and to none where there are several', () => {
+    const abouts: unknown[] = [];
+    const { peer, message } = open({ notification: (_, about) => abouts.push(about) });
+    const ask = (party: string) => {
+      const options = { asked: async () => party, party };
+      void peer.request('call', {}, options);
+      message({ jsonrpc: '2.0', method: 'n' });
+      return options;
+    };
+    expect(['one', 'one', 'two', 'one'].map(ask).slice(0, 2)).toEqual(abouts.slice(0, 2));
+    expect(abouts.slice(2)).toEqual(['ambiguous', 'ambiguous']);
+  });
+
   test('whose answer cannot be written get an error instead', async () => {
     const { ask, sent, far } = open({ request: async () => 'deep' });
     far.refuse = (message) => ('result' in message ? new RangeError('too deep') : undefined);
