@@ -53,8 +53,7 @@ export function createRounds({ hold = HOLD, maxHeld = MAX_HELD } = {}): Rounds {
 
   const keep = (call: Call, origin: Origin): string => {
     const state = randomBytes(24).toString('base64url');
-    const [oldest] = held;
-    if (held.size >= maxHeld && oldest !== undefined) drop(oldest[0], 'another call needed the room');
+    if (held.size >= maxHeld) drop(superfluous(held), 'another call needed the room');
     const timer = setTimeout(() => drop(state, 'the client did not answer in time'), hold).unref();
     held.set(state, { call, origin, timer });
     return state;
@@ -80,6 +79,18 @@ export function createRounds({ hold = HOLD, maxHeld = MAX_HELD } = {}): Rounds {
       for (const state of held.keys()) drop(state, 'mcpx is stopping');
     },
   };
+}
+
+/** The oldest of whoever has most, so that nobody can crowd out somebody else. */
+function superfluous(held: ReadonlyMap<string, { origin: Origin }>): string {
+  const byOwner = new Map<Principal | undefined, string[]>();
+  for (const [state, { origin }] of held) {
+    const own = byOwner.get(origin.principal);
+    if (own === undefined) byOwner.set(origin.principal, [state]);
+    else own.push(state);
+  }
+  const [most = []] = [...byOwner.values()].sort((one, other) => other.length - one.length);
+  return most[0] ?? '';
 }
 
 function same(one: Origin, other: Origin): boolean {

@@ -316,6 +316,20 @@ describe('a question', () => {
     rounds.close();
     expect(last.round.signal.aborted).toBe(true);
   });
+
+  test('of one client makes room for those of others before theirs for it', async () => {
+    const rounds = createRounds({ maxHeld: 3 });
+    const [ada, ben] = [token('a', 'ka'), token('b', 'kb')];
+    const begin = async (principal: typeof ada) => {
+      const round = rounds.begin({ principal, profile: 'p', words: 'w' });
+      round.run(() => round.ask('roots/list', {}));
+      await round.outcome();
+      return round;
+    };
+    const all = [await begin(ada), await begin(ben), await begin(ben), await begin(ben), await begin(ada)];
+    expect(all.map(({ signal }) => signal.aborted)).toEqual([false, true, true, false, false]);
+    rounds.close();
+  });
 });
 
 describe('a subscription', () => {
