@@ -13,8 +13,8 @@ interface Session {
   deps: Pick<FrontDeps, 'router' | 'caller' | 'settings' | 'listed'>;
 }
 
-/** What the compact front answers whatever the upstreams have: an empty list is no harm, and nobody has to be waited for. */
-const COMPACT_CAPABILITIES = {
+/** What can be answered whatever the upstreams have: an empty list is no harm, and nobody has to be waited for. */
+const EVERYTHING: Params = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
@@ -32,7 +32,7 @@ export async function introduce(params: Params, { kind, face, deps }: Session): 
   if (kind === 'compact') {
     // Everything becomes known meanwhile, and the answer does not wait for it.
     setImmediate(() => void deps.listed());
-    return { protocolVersion, capabilities: COMPACT_CAPABILITIES, ...own };
+    return { protocolVersion, capabilities: EVERYTHING, ...own };
   }
   await deps.listed();
   const servers = deps.router.servers();
@@ -48,9 +48,9 @@ function transparent(servers: ServerView[], { naming }: FrontDeps['settings']): 
   return { serverInfo, ...(instructions !== undefined && { instructions }) };
 }
 
-/** What any upstream can do, mcpx can do; lists may change by themselves when upstreams come and go. */
+/** What any upstream can do, mcpx can do; lists may change by themselves when upstreams come and go. What one that nobody has met yet can do is not ruled out: no client asks a second time. */
 function unionOf(servers: ServerView[]): Params {
-  const all = servers.map(({ entry }) => entry.hello?.capabilities ?? {});
+  const all = servers.map(({ entry }) => entry.hello?.capabilities ?? EVERYTHING);
   const any = (capability: string) => all.some((one) => one[capability] !== undefined);
   const subscribe = all.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
   return {

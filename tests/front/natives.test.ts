@@ -267,6 +267,12 @@ describe('initialize', () => {
     });
   });
 
+  test('rules nothing out that a server may have which has not been met', async () => {
+    const connect = () => Promise.reject(new Error('not yet'));
+    const { capabilities } = await open({ a: { tools: [], connect } }).request('initialize', hello);
+    expect(Object.keys(capabilities).sort()).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);
+  });
+
   test('one server with plain names and kept URIs introduces itself', async () => {
     const transparent = { style: 'plain', resources: 'keep' } as const;
     const one = await open({ a: full({ instructions: 'Mine.' }) }, transparent).request('initialize', hello);
