@@ -23,6 +23,7 @@ import type { Incoming, RequestOptions } from '../wire/peer.ts';
 import { createAggregate } from './aggregate.ts';
 import { createChanges } from './changes.ts';
 import { createCompact } from './compact.ts';
+import { createGate } from './gate.ts';
 import type { Meter } from './meter.ts';
 import { createNatives, type OwnResources } from './natives.ts';
 import { createPages } from './pages.ts';
@@ -115,7 +116,9 @@ type Method = (params: Params, way: Way) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
   const { caller, wishes, settings } = deps;
+  // Nothing is told to a client that has not said hello; requests that stand alone have nothing to say first.
   const ready = createGate();
+  if (downstream.lasts === 'request') ready.open();
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
   const face = FACES[kind]({ ...deps, shelf });
@@ -188,11 +191,14 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       return towards(server, { caller, ...(ask && { ask }) }).asked(request, incoming);
     },
     changed(kinds, server) {
+      // Whoever has listed nothing yet will be shown what there is by then.
+      if (!ready.isOpen) return;
       if (server === undefined || deps.router.sees(server)) changes.add(face.affected?.(new Set(kinds)) ?? kinds);
     },
     heard(server, method, params = {}) {
       // What a client may not use says nothing to it either.
       if (!deps.router.sees(server)) return;
+      if (!ready.isOpen) return ready.later(() => this.heard(server, method, params));
       if (method === 'notifications/resources/updated') {
         const resource = { server, uri: String(params.uri) };
         // It may have been denied since it was subscribed to.
@@ -208,6 +214,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       }
     },
     close() {
+      ready.forget();
       ready.open();
       changes.close();
       shelf.clear();
@@ -230,14 +237,6 @@ function announcing(shelf: Shelf, changed: () => void): Shelf {
 
 function keptBy(shelf: Shelf): OwnResources {
   return { list: () => storedResources({ shelf }), read: (uri) => readStored(uri, { shelf }) };
-}
-
-function createGate(): { opened: Promise<void>; open(): void } {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
 }
 
 /** Always a promise, also where a method answers or throws at once; one that answers later is not wrapped in another. */

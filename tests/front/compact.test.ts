@@ -71,6 +71,7 @@ describe('the session', () => {
 
   test('changes are told together, but for what the client has listed since', async () => {
     const { front, told, request } = open({});
+    front.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
     for (let i = 0; i < 5; i++) front.changed(['tools', 'prompts', 'resources']);
     await request('tools/list');
     await expect

@@ -1,5 +1,5 @@
 /** Prompts, resources, templates and completion through a front: exposed outside, true inside. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import { createFront } from '../../src/front/front.ts';
@@ -188,6 +188,7 @@ describe('news', () => {
     const { deps } = createWorld({ a: full(), b: full() }, { settings });
     const told: string[] = [];
     const front = createFront('aggregate', deps, { key: 'k', notify: (method) => told.push(method) });
+    front.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
     front.heard('b', 'notifications/message', { level: 'error', data: 'secret' });
     front.changed(['prompts'], 'b');
     front.changed(['tools'], 'a');
@@ -221,6 +222,22 @@ describe('news', () => {
     expect(sent()).toHaveLength(before);
     await request('resources/unsubscribe', { uri: wrapped(0) });
     await request('resources/subscribe', { uri: wrapped(1000) });
+  });
+
+  test('wait until the client has said hello; what it will list by then is none', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { front, told } = open({ a: full() });
+    front.changed(['tools'], 'a');
+    for (let data = 0; data < 1000; data++) front.heard('a', 'notifications/message', { level: 'error', data });
+    vi.advanceTimersByTime(1000);
+    expect(told).toEqual([]);
+    front.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    front.changed(['prompts'], 'a');
+    vi.advanceTimersByTime(1000);
+    expect(told).toHaveLength(101);
+    expect(told[0]).toMatchObject(['notifications/message', { data: 0 }]);
+    expect(told.at(-1)).toEqual(['notifications/prompts/list_changed']);
   });
 
   test('a client that has gone wants nothing any more', async () => {
