@@ -16,6 +16,8 @@ export interface Calls {
   progress(params: Params): void;
   /** Whose behalf something from the far side is on. */
   about(origin: Id | undefined): About | undefined;
+  /** The far side waits for us, on behalf of that request or any: only the total time of those counts until the returned function is called. */
+  hold(origin: Id | undefined): () => void;
   fail(id: Id, error: Error): void;
   failAll(error: Error): void;
 }
@@ -31,6 +33,8 @@ interface Call {
   deadline: number;
   /** Monotonic ms at which it has waited too long, unless there is progress. */
   due: number;
+  /** Questions of the far side that are not answered yet. */
+  questions: number;
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
 }
@@ -41,6 +45,8 @@ const TOTAL_TIMEOUT = 600_000;
 const LONGEST_TIMER = 2 ** 31 - 1;
 /** The specification forbids to cancel this one. */
 const NOT_CANCELLABLE = 'initialize';
+
+const NOTHING = () => undefined;
 
 export function createCalls(send: (message: Message) => void, subject: string): Calls {
   const calls = new InFlight<Call>();
@@ -94,7 +100,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
   };
 
   const arm = (call: Call, now: number) => {
-    call.due = Math.min(now + call.timeout, call.deadline);
+    call.due = call.questions > 0 ? call.deadline : Math.min(now + call.timeout, call.deadline);
     if (call.due < wakeAt) wake(call.due, now);
   };
 
@@ -131,7 +137,18 @@ export function createCalls(send: (message: Message) => void, subject: string): 
         const now = performance.now();
         const id = ++lastId;
         const deadline = now + total;
-        const call: Call = { id, method, options, timeout, deadline, due: 0, resolve, reject, handleEvent: onAbort };
+        const call: Call = {
+          id,
+          method,
+          options,
+          timeout,
+          deadline,
+          due: 0,
+          questions: 0,
+          handleEvent: onAbort,
+          resolve,
+          reject,
+        };
         arm(call, now);
         launch(call, params);
       });
@@ -169,6 +186,20 @@ export function createCalls(send: (message: Message) => void, subject: string): 
         last = options;
       }
       return last;
+    },
+    hold(origin) {
+      if (calls.size === 0) return NOTHING;
+      const waiting = [...calls.values()].filter(({ options }) => options.asked);
+      const named = origin === undefined ? undefined : find(origin);
+      const count = (step: number) => {
+        const now = performance.now();
+        for (const call of named ? [named] : waiting) {
+          call.questions += step;
+          if (calls.has(call.id)) arm(call, now);
+        }
+      };
+      count(1);
+      return () => count(-1);
     },
     fail(id, error) {
       const call = find(id);

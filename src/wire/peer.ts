@@ -143,9 +143,15 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     const incoming = new IncomingCall(request, trySend, { origin, about: calls.about(origin) });
     const { id } = request;
     theirs.set(id, incoming);
+    // Who waits for our answer cannot give its own meanwhile: people take their time.
+    const release = calls.hold(origin);
+    const answered = (answer: RpcResponse & { id: Id }) => {
+      release();
+      reply(incoming, answer);
+    };
     answerTo(handlers, request, incoming).then(
-      (result) => reply(incoming, { jsonrpc: '2.0', id, result: result === undefined ? {} : result }),
-      (error) => reply(incoming, { jsonrpc: '2.0', id, error: toRpcError(error) }),
+      (result) => answered({ jsonrpc: '2.0', id, result: result === undefined ? {} : result }),
+      (error) => answered({ jsonrpc: '2.0', id, error: toRpcError(error) }),
     );
   };
 

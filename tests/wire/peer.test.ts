@@ -234,6 +234,44 @@ describe('the time of one of ours', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('has all the time in the world while the far side waits for an answer of ours, but for its total', async () => {
+    const answers = new Map<Id, (answer: unknown) => void>();
+    const { peer, ask, answer } = open({
+      request: ({ id }) => new Promise((resolve) => answers.set(id, resolve)),
+    });
+    const asked = async () => 'never asked here';
+    const late = failure(peer.request('a', {}, { timeout: 1000, asked }));
+    const other = failure(peer.request('b', {}, { timeout: 1000 }));
+    const total = failure(peer.request('c', {}, { timeout: 1000, totalTimeout: 5000, asked }));
+    ask(1);
+    ask(2);
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(await other).toMatchObject({ code: 'timeout' });
+    answers.get(1)?.({});
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await total).toMatchObject({ code: 'timeout', message: expect.stringContaining('within 5 s') });
+    answers.get(2)?.({});
+    await vi.advanceTimersByTimeAsync(999);
+    expect(peer.pending.ours).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await late).toMatchObject({ code: 'timeout', message: expect.stringContaining('within 1 s') });
+    const named = peer.request('d', {}, { timeout: 1000 });
+    ask(3);
+    answer(1004, 'in time');
+    answers.get(3)?.({});
+    expect(await named).toBe('in time');
+  });
+
+  test('that is not the one whose stream a question came on has none of it', async () => {
+    const { peer, message } = open({ request: () => new Promise(() => undefined) });
+    const asked = async () => undefined;
+    const calls = [1001, 1002].map(() => failure(peer.request('a', {}, { timeout: 1000, totalTimeout: 9000, asked })));
+    message({ jsonrpc: '2.0', id: 1, method: 'm' }, 1002);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await calls[0]).toMatchObject({ code: 'timeout' });
+    expect(peer.pending.ours).toBe(1);
+  });
+
   test('has a total of 10 min unless its timeout is larger', async () => {
     const { peer, notify } = open();
     const [short, long] = [1000, 700_000].map((timeout) =>
