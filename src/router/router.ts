@@ -255,6 +255,10 @@ interface Sending {
 
 type Recorder = ReturnType<Calls['begin']>;
 
+/** A server answers this when the task is done, and not before; ms that it is given for that at least. */
+const UNTIL_DONE = 'tasks/result';
+const LONG = 10 * 60_000;
+
 /** A call runs at most once, unless its server says that twice is as good. */
 function mayRepeat({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
@@ -271,7 +275,6 @@ function send(
   const { asked, heard } = towards(connection.name, way);
   const { caller, signal } = way;
   const inputs = way.questions === 'pass' ? way.inputs : undefined;
-  const { timeout } = connection.spec;
   const options = {
     asked,
     heard,
@@ -283,7 +286,7 @@ function send(
     inputs,
     repeatable,
     signal,
-    timeout,
+    timeout: Math.max(connection.spec.timeout, method === UNTIL_DONE ? LONG : 0),
     // Only who changes nothing can do without knowing what is in it.
     verbatim: transparent && way.verbatim,
   };

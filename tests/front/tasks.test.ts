@@ -70,6 +70,18 @@ describe('a task', () => {
     expect(await ask('tasks/get', { taskId: 't' })).toEqual({ status: 'completed', result: exposed });
   });
 
+  test('is waited for longer than anything else, where its result is asked for', async () => {
+    const timeouts: unknown[] = [];
+    const answer: Script['answer'] = (method, _, { timeout }) => timeouts.push([method, timeout]);
+    const { ask } = open({ one: { ...worker('one'), answer } });
+    await ask('tasks/get', { taskId: 't' });
+    await ask('tasks/result', { taskId: 't' });
+    expect(timeouts).toEqual([
+      ['tasks/get', undefined],
+      ['tasks/result', 600_000],
+    ]);
+  });
+
   test('from an earlier run is where it can only be', async () => {
     const { ask } = open({ one: worker('one', EXTENSION), plain: worker('plain', {}) });
     expect(await ask('tasks/get', { taskId: 'old' })).toMatchObject({ from: 'one', id: 'old' });
