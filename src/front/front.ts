@@ -2,7 +2,6 @@
 import type { ListKind, Tool } from '../catalog/list.ts';
 import { pageOf } from '../catalog/pages.ts';
 import type { ToolSearch } from '../catalog/search.ts';
-import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
 import { towards, withServer } from '../router/reverse.ts';
@@ -115,7 +114,7 @@ const FACES = {
 type Method = (params: Params, way: Way) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
-  const { caller, wishes, settings } = deps;
+  const { caller, wishes } = deps;
   // Nothing is told to a client that has not said hello; requests that stand alone have nothing to say first.
   const ready = createGate();
   if (downstream.lasts === 'request') ready.open();
@@ -201,9 +200,9 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       if (!ready.isOpen) return ready.later(() => this.heard(server, method, params));
       if (method === 'notifications/resources/updated') {
         const resource = { server, uri: String(params.uri) };
+        const uri = wishes.wanted(resource, caller.key);
         // It may have been denied since it was subscribed to.
-        if (!wishes.wants(resource, caller.key) || !deps.router.sees(server, resource.uri)) return;
-        const uri = exposeUri(resource, settings.naming.resources);
+        if (uri === undefined || !deps.router.sees(server, resource.uri)) return;
         downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));
       } else if (method === 'notifications/elicitation/complete' && pages.knows(params.elicitationId)) {
         downstream.notify(method, withServer(server, params));

@@ -160,9 +160,9 @@ export function createNatives(
             hint: 'unsubscribe from what is no longer needed',
           });
         const resource = await resourceAt(params.uri, way);
-        const known = wishes.wants(resource, key);
+        const known = wishes.wanted(resource, key) !== undefined;
         // Before it is answered: the first news may come in one piece with the answer.
-        wishes.subscribe(resource, key);
+        wishes.subscribe(resource, key, String(params.uri));
         try {
           return await resourceRequest('resources/subscribe')(params, way);
         } catch (error) {

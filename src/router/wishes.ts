@@ -17,11 +17,12 @@ export function isLogLevel(value: unknown): value is LogLevel {
 export interface Wishes {
   /** Whether a downstream wants news of as many resources as one may. */
   full(holder: string): boolean;
-  /** Registers who wants news; whoever calls has asked the upstream already. */
-  subscribe(resource: Located, holder: string): void;
+  /** Registers who wants news, and under which URI it asked for them; whoever calls asks the upstream. */
+  subscribe(resource: Located, holder: string, asked: string): void;
   /** True when nobody is left who wants it, so that the upstream may be told. */
   unsubscribe(resource: Located, holder: string): boolean;
-  wants(resource: Located, holder: string): boolean;
+  /** The URI under which that downstream wants news; undefined where it wants none. */
+  wanted(resource: Located, holder: string): string | undefined;
   /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
   setLevel(level: LogLevel, holder: string): void;
   /** Whether a message of this level is for that downstream; one that set none gets all. */
@@ -38,7 +39,7 @@ export interface Wishes {
 const MAX_SUBSCRIPTIONS = 1000;
 
 export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log }): Wishes {
-  const resources = new Map<string, Located & { holders: Set<string> }>();
+  const resources = new Map<string, Located & { holders: Map<string, string> }>();
   /** How many of them each downstream wants. */
   const counts = new Map<string, number>();
   const levels = new Map<string, number>();
@@ -74,14 +75,14 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log 
 
   return {
     full: (holder) => (counts.get(holder) ?? 0) >= MAX_SUBSCRIPTIONS,
-    subscribe(resource, holder) {
-      const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Set<string>() };
+    subscribe(resource, holder, asked) {
+      const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, string>() };
       if (!entry.holders.has(holder)) counts.set(holder, (counts.get(holder) ?? 0) + 1);
-      entry.holders.add(holder);
+      entry.holders.set(holder, asked);
       resources.set(keyOf(resource), entry);
     },
     unsubscribe,
-    wants: (resource, holder) => resources.get(keyOf(resource))?.holders.has(holder) === true,
+    wanted: (resource, holder) => resources.get(keyOf(resource))?.holders.get(holder),
     setLevel(level, holder) {
       levels.set(holder, LEVELS.indexOf(level));
       for (const connection of concerning(holder)) tellLevel(connection);

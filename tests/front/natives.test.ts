@@ -158,6 +158,15 @@ describe('news', () => {
     expect(sent().at(-1)).toMatchObject({ method: 'resources/unsubscribe', params: { uri: 'file:///a' } });
   });
 
+  test('of what a template makes come under the URI that the client made of it', async () => {
+    const { request, front, told } = open({ a: full() });
+    const { resourceTemplates } = await request('resources/templates/list');
+    const uri = resourceTemplates[0].uriTemplate.replace('{path}', 'b');
+    await request('resources/subscribe', { uri });
+    front.heard('a', 'notifications/resources/updated', { uri: 'file:///b' });
+    expect(told).toMatchObject([['notifications/resources/updated', { uri, _meta: { 'dev.mcpx/uri': 'file:///b' } }]]);
+  });
+
   test('of a resource may come in one piece with the answer to its subscription, unless that is a refusal', async () => {
     const answer: Script['answer'] = (method, params) => {
       if (method !== 'resources/subscribe') return full().answer?.(method, params, {});

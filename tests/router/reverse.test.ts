@@ -148,12 +148,12 @@ describe('wishes', () => {
 
   test('a shared subscription ends with its last holder', () => {
     const { wishes, told } = world({ a: 'ready' });
-    wishes.subscribe(resource, 'one');
-    wishes.subscribe(resource, 'two');
-    expect(wishes.wants(resource, 'one')).toBe(true);
+    wishes.subscribe(resource, 'one', 'as asked');
+    wishes.subscribe(resource, 'two', 'as asked');
+    expect(wishes.wanted(resource, 'one')).toBe('as asked');
     expect(wishes.unsubscribe(resource, 'one')).toBe(false);
     expect(wishes.unsubscribe(resource, 'one')).toBe(false);
-    expect(wishes.wants(resource, 'one')).toBe(false);
+    expect(wishes.wanted(resource, 'one')).toBeUndefined();
     wishes.leave('two');
     expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
   });
@@ -203,7 +203,7 @@ describe('wishes', () => {
       ['a of one', 'logging/setLevel', { level: 'error' }],
     ]);
     told.length = 0;
-    wishes.subscribe(resource, 'one');
+    wishes.subscribe(resource, 'one', 'as asked');
     wishes.leave('one');
     expect(told).toEqual([
       ['a of one', 'resources/unsubscribe', { uri: 'x://y' }],
