@@ -13,6 +13,7 @@ const TEMPLATE = 'proxy://template/';
 /** Clients recognise an app's page by this scheme, so it stays. */
 const UI = 'ui://';
 const UI_WRAPPED = 'ui://mcpx/';
+const UI_TEMPLATE = 'ui://mcpx-template/';
 
 type Style = Settings['naming']['resources'];
 
@@ -23,14 +24,16 @@ export function exposeUri({ server, uri }: Located, style: Style): string {
 
 /** A template stays one: what a client expands ends with the URI that the server knows. */
 export function exposeTemplate(server: string, uriTemplate: string, style: Style): string {
-  return style === 'keep' ? uriTemplate : `${TEMPLATE}${encode({ server })}/${uriTemplate}`;
+  if (style === 'keep') return uriTemplate;
+  return `${uriTemplate.startsWith(UI) ? UI_TEMPLATE : TEMPLATE}${encode({ server })}/${uriTemplate}`;
 }
 
 /** What a wrapped URI stands for; undefined for one that we did not make. */
 export function locateUri(exposed: string): Located | undefined {
-  if (exposed.startsWith(TEMPLATE)) {
-    const slash = exposed.indexOf('/', TEMPLATE.length);
-    const inner = slash < 0 ? undefined : decode(exposed.slice(TEMPLATE.length, slash));
+  const template = [TEMPLATE, UI_TEMPLATE].find((one) => exposed.startsWith(one));
+  if (template !== undefined) {
+    const slash = exposed.indexOf('/', template.length);
+    const inner = slash < 0 ? undefined : decode(exposed.slice(template.length, slash));
     return typeof inner?.server === 'string' ? { server: inner.server, uri: exposed.slice(slash + 1) } : undefined;
   }
   const prefix = [RESOURCE, UI_WRAPPED].find((one) => exposed.startsWith(one));

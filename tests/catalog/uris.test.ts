@@ -17,6 +17,9 @@ describe('URIs', () => {
     const exposed = exposeUri({ server: 's', uri: 'ui://app/page' }, 'wrap');
     expect(exposed).toMatch(/^ui:\/\//);
     expect(locateUri(exposed)).toEqual({ server: 's', uri: 'ui://app/page' });
+    const template = exposeTemplate('s', 'ui://app/{page}', 'wrap');
+    expect(template).toMatch(/^ui:\/\//);
+    expect(locateUri(template.replace('{page}', 'x'))).toEqual({ server: 's', uri: 'ui://app/x' });
   });
 
   test('kept URIs are kept', () => {
