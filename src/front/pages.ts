@@ -48,7 +48,8 @@ function needsPage(error: unknown): error is RpcError {
   return error instanceof RpcError && error.code === PAGE_NEEDED;
 }
 
-function pagesIn(error: unknown): unknown[] {
+/** The pages that an error tells of. */
+export function pagesIn(error: unknown): unknown[] {
   const data = needsPage(error) ? error.data : undefined;
   return isRecord(data) && Array.isArray(data.elicitations) ? data.elicitations : [];
 }

@@ -1,6 +1,7 @@
 /** One request of the modern era, whatever carries it: begun, or gone on with where its client was asked something first. */
 import type { Tool } from '../catalog/list.ts';
 import { RpcError, toRpcError } from '../errors.ts';
+import { isForClient, pagesIn } from '../front/pages.ts';
 import { asksForInput, type Inputs, mayBeAsked } from '../upstream/rounds.ts';
 import {
   INVALID_PARAMS,
@@ -76,7 +77,8 @@ export function takeTurn(
   const origin = { principal: place.principal, profile: place.profile, words: wordsOf(request) };
   const turn = (round: Round): Turn => ({
     round,
-    answer: async () => written(await round.outcome(), (state) => seal.close(state, origin)),
+    answer: async () =>
+      written(withPages(await round.outcome(), request, envelope), (state) => seal.close(state, origin)),
   });
   const held = requestState === undefined ? undefined : rounds.resume(requestState, origin, inputResponses);
   if (held !== undefined) return turn(held);
@@ -147,6 +149,22 @@ function hasToken({ _meta }: Params): boolean {
 function discovery({ capabilities: all, instructions }: Params): Params {
   const { tasks: _, ...capabilities } = isRecord(all) ? all : {};
   return { supportedVersions: [MODERN_VERSION], capabilities, ...(instructions !== undefined && { instructions }) };
+}
+
+/** Legacy servers refuse what needs a page to be opened first; in this era that is a question, and the next request is tried again. */
+function withPages(outcome: Outcome, { method, params = {} }: RpcRequest, envelope: Envelope): Outcome {
+  if (!('error' in outcome) || !mayBeAsked(method) || !isForClient(outcome.error, envelope)) return outcome;
+  const answers = isRecord(params.inputResponses) ? params.inputResponses : {};
+  const pages = pagesIn(outcome.error)
+    .filter(isRecord)
+    .map((page, index): [string, Params] => [`page${index + 1}`, page]);
+  const isDeclined = ([key]: [string, Params]) => isRecord(answers[key]) && answers[key].action !== 'accept';
+  if (pages.length === 0 || pages.some(isDeclined)) return outcome;
+  const questions = pages.map(([key, page]) => [
+    key,
+    { method: 'elicitation/create', params: { mode: 'url', ...page } },
+  ]);
+  return { result: { resultType: 'input_required', inputRequests: Object.fromEntries(questions) } };
 }
 
 function written(outcome: Outcome, close: (state: string) => string): { result: unknown } | { error: RpcFailure } {

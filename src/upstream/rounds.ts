@@ -1,4 +1,5 @@
 /** Requests of the modern era that are answered with questions: who is asked for the answers, and the request sent again with them. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpxError, messageOf } from '../errors.ts';
 import { isRecord, type Params } from '../wire/message.ts';
@@ -97,12 +98,19 @@ async function answer(key: string, question: unknown, { server, wanted }: Asking
     throw new McpxError('protocol', `server "${server}" asks "${key}" in the middle of a call, which is no request`);
   }
   if (wanted.asked === undefined) throw unanswered(server, key, 'nobody can be asked');
-  const request = { jsonrpc: '2.0' as const, id: key, method, ...(isRecord(params) && { params }) };
+  const request = { jsonrpc: '2.0' as const, id: key, method, ...(isRecord(params) && { params: withPageId(params) }) };
   const signal = wanted.signal ?? new AbortController().signal;
   return wanted.asked(request, { signal }).catch((error: unknown) => {
     if (error instanceof McpxError && error.code === 'cancelled') throw error;
     throw unanswered(server, key, messageOf(error), error);
   });
+}
+
+/** A page has an id in the other era, whose clients insist on it. */
+function withPageId(params: Params): Params {
+  return params.mode === 'url' && params.elicitationId === undefined
+    ? { ...params, elicitationId: randomUUID() }
+    : params;
 }
 
 function unanswered(server: string, key: string, why: string, cause?: unknown): McpxError {

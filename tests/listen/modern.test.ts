@@ -296,6 +296,29 @@ describe('a question', () => {
     expect(result).toMatchObject({ params, inputs: {} });
   });
 
+  test('is what a legacy server refuses for want of a page that can be opened, until that is done or declined', async () => {
+    const page = { mode: 'url', url: 'https://example.com/', message: 'open', elicitationId: 'e' };
+    let done = false;
+    const refuse: Act = ({ empty }) => {
+      if (done) return { content: [] };
+      throw new RpcError(-32042, 'a page is needed', { elicitations: empty ? [] : [page] });
+    };
+    const { url } = await stage({ ask: refuse });
+    const capable = { meta: { [`${META}clientCapabilities`]: { elicitation: { url: {} } } } };
+    const answered = (action: string) => ({ inputResponses: { page1: { action } } });
+    const wanted = {
+      resultType: 'input_required',
+      inputRequests: { page1: { method: 'elicitation/create', params: page } },
+    };
+    expect((await call(url, {}, capable)).result).toEqual(wanted);
+    expect((await call(url, answered('accept'), capable)).result).toEqual(wanted);
+    expect((await call(url, answered('decline'), capable)).error.code).toBe(-32042);
+    expect((await call(url)).error.code).toBe(-32042);
+    expect((await call(url, { arguments: { empty: true } }, capable)).error.code).toBe(-32042);
+    done = true;
+    expect((await call(url, answered('accept'), capable)).result.resultType).toBe('complete');
+  });
+
   test('waits a bounded time, and a bounded number of them wait', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const rounds = createRounds({ hold: 1000, maxHeld: 2 });

@@ -50,6 +50,17 @@ describe('a question in the middle of a request', () => {
     ]);
   });
 
+  test('to open a page has an id, without which clients of the other era do not take it', async () => {
+    const page = {
+      method: 'elicitation/create',
+      params: { mode: 'url', message: 'open', url: 'https://example.com/' },
+    };
+    const asked: unknown[] = [];
+    const { call } = server([wants({ a: page }), 'done']);
+    await call({ asked: async ({ params }) => asked.push(params) });
+    expect(asked).toEqual([{ ...page.params, elicitationId: expect.stringMatching(/^[\w-]{36}$/) }]);
+  });
+
   test('is the result for who takes questions as results', async () => {
     const { sent, call } = server([wants({ a: question('1') }, 's')]);
     const inputs = { inputResponses: { early: {} } };
