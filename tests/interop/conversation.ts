@@ -66,4 +66,5 @@ export class Heard {
   }
 }
 
-export const capabilitiesOf = (can: Asked[]) => Object.fromEntries(can.map((one) => [one, {}]));
+export const capabilitiesOf = (can: Asked[]) =>
+  Object.fromEntries(can.map((one) => [one, one === 'elicitation' ? { form: {}, url: {} } : {}]));

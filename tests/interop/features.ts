@@ -152,6 +152,7 @@ export const FEATURES: Feature[] = [
   { name: 'cancel', can: MAY_BE_ASKED, check: checkCancel },
   question('sampling', MAY_BE_ASKED, ({ sample }) => sample),
   question('elicitation', MAY_BE_ASKED, ({ elicit }) => elicit),
+  question('elicitation of a page', MAY_BE_ASKED, ({ open }) => open),
   question('roots', ['roots'], ({ roots }) => roots),
   {
     name: 'logging',

@@ -24,6 +24,8 @@ export interface Words {
   noticed?(label: string): Call;
   sample: Call;
   elicit: Call;
+  /** Asks for a page to be opened. */
+  open: Call;
   roots: Call;
   /** Logs one message, and what follows to make it stop. */
   log: { call: Call; data: RegExp; after?: Call };
@@ -59,6 +61,7 @@ const OWN: Words = {
   noticed: (label) => call('cancelled', { label }, /^true$/),
   sample: call('sample', { prompt: 'say something' }, /^the model said: sampled by the client$/),
   elicit: call('elicit', { message: 'who?' }, /^accept: Ada$/),
+  open: call('open', { url: 'https://example.com/' }, /^opened: accept$/),
   roots: call('roots', {}, /^file:\/\/\/interop$/),
   log: { call: call('log', { level: 'warning', data: 'a word' }, /^logged$/), data: /^a word$/ },
   grow: { call: () => call('grow', {}, /^grown_\d+$/), list: 'tools' },
@@ -82,6 +85,7 @@ const EVERYTHING: Words = {
   wait: () => operation(60, 1200),
   sample: call('trigger-sampling-request', { prompt: 'say something' }, /sampled by the client/),
   elicit: call('trigger-elicitation-request', {}, /Name: Ada/),
+  open: call('trigger-url-elicitation', { url: 'https://example.com/' }, /accept|completed/i),
   roots: call('get-roots-list', {}, /file:\/\/\/interop/),
   log: { call: call(TOGGLE, {}, /^Started/), data: /level.message/, after: call(TOGGLE, {}, /^Stopped/) },
   grow: {
