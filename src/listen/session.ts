@@ -232,8 +232,8 @@ export class HttpSession implements Member {
     const cancelled = cancelledId(message);
     const answer = cancelled === undefined ? this.#current : this.#asked.get(cancelled);
     if (cancelled !== undefined) this.#asked.delete(cancelled);
-    // The call is over: nobody waits for what it still has to say.
-    if (answer?.over) return;
+    // The call is over: nobody waits for what it still has to say, but for a question that is withdrawn.
+    if (answer?.over && cancelled === undefined) return;
     const kept = isRequest(message);
     const text = JSON.stringify(message);
     if (!answer?.push(text, { kept })) this.#sendAlone(text, kept);

@@ -194,6 +194,27 @@ describe('a question to the client', () => {
     expect(later[0]?.data.params.requestId).toBe(question?.data.id);
   });
 
+  test('is withdrawn on the stream of GET when its own has ended', async () => {
+    const withdraw = new AbortController();
+    const { url } = await stage({
+      ask: (_, { ask }) => {
+        ask?.('roots/list', {}, { signal: withdraw.signal }).catch(() => undefined);
+        return {};
+      },
+    });
+    const client = await connect(url);
+    const alone = await client.get();
+    const stream = await client.post(call('ask'));
+    const question = await stream.next();
+    expect((await stream.next())?.data.result).toEqual({});
+    withdraw.abort();
+    expect((await alone.next())?.data).toMatchObject({
+      method: 'notifications/cancelled',
+      params: { requestId: question?.data.id },
+    });
+    alone.leave();
+  });
+
   test('of a client that takes JSON only goes on the stream of GET, and fails where there is none', async () => {
     const { url } = await stage({ ask });
     const client = await connect(url);
