@@ -152,6 +152,24 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const isWanted = (method: string, params: Params = {}) =>
     method !== 'notifications/message' || wishes.hears(params.level, caller.key);
 
+  const hear: Front['heard'] = (server, method, params = {}) => {
+    // What a client may not use says nothing to it either.
+    if (!deps.router.sees(server)) return;
+    if (method === 'notifications/resources/updated') {
+      const resource = { server, uri: String(params.uri) };
+      const uri = wishes.wanted(resource, caller.key);
+      // It may have been denied since it was subscribed to.
+      if (uri === undefined || !deps.router.sees(server, resource.uri)) return;
+      downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));
+      return;
+    }
+    const concerns =
+      (method === 'notifications/message' && isWanted(method, params)) ||
+      (method === 'notifications/elicitation/complete' && pages.knows(params.elicitationId)) ||
+      (method === 'notifications/tasks/status' && deps.router.tasks.server(params.taskId) === server);
+    if (concerns) downstream.notify(method, withServer(server, params));
+  };
+
   return {
     key: downstream.key,
     request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId, verbatim }) {
@@ -194,23 +212,9 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       if (!ready.isOpen) return;
       if (server === undefined || deps.router.sees(server)) changes.add(face.affected?.(new Set(kinds)) ?? kinds);
     },
-    heard(server, method, params = {}) {
-      // What a client may not use says nothing to it either.
-      if (!deps.router.sees(server)) return;
-      if (!ready.isOpen) return ready.later(() => this.heard(server, method, params));
-      if (method === 'notifications/resources/updated') {
-        const resource = { server, uri: String(params.uri) };
-        const uri = wishes.wanted(resource, caller.key);
-        // It may have been denied since it was subscribed to.
-        if (uri === undefined || !deps.router.sees(server, resource.uri)) return;
-        downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));
-      } else if (method === 'notifications/elicitation/complete' && pages.knows(params.elicitationId)) {
-        downstream.notify(method, withServer(server, params));
-      } else if (method === 'notifications/message' && isWanted(method, params)) {
-        downstream.notify(method, withServer(server, params));
-      } else if (method === 'notifications/tasks/status' && deps.router.tasks.server(params.taskId) === server) {
-        downstream.notify(method, withServer(server, params));
-      }
+    heard(...said) {
+      if (ready.isOpen) hear(...said);
+      else ready.later(() => hear(...said));
     },
     close() {
       ready.forget();
