@@ -49,14 +49,17 @@ function exposeBlock(block: unknown, server: string, style: Style): unknown {
   return block;
 }
 
-/** Where a tool names the page that shows its result: in `_meta.ui.resourceUri`, or in the older flat key. */
+/** Flat keys of `_meta` under which tools name the page that shows their results: the older one of MCP Apps, and that of ChatGPT. */
+const PAGE_KEYS = ['ui/resourceUri', 'openai/outputTemplate'];
+
+/** Where a tool names the page that shows its result: in `_meta.ui.resourceUri`, or under a flat key. */
 export function exposePage(meta: Item, server: string, style: Style): Item {
   const { ui } = meta;
-  const flat = meta['ui/resourceUri'];
   const expose = (uri: unknown) => (typeof uri === 'string' ? exposeUri({ server, uri }, style) : uri);
+  const flat = PAGE_KEYS.filter((key) => meta[key] !== undefined).map((key) => [key, expose(meta[key])]);
   return {
     ...meta,
     ...(isRecord(ui) && 'resourceUri' in ui && { ui: { ...ui, resourceUri: expose(ui.resourceUri) } }),
-    ...(flat !== undefined && { 'ui/resourceUri': expose(flat) }),
+    ...Object.fromEntries(flat),
   };
 }

@@ -1,5 +1,6 @@
 /** The aggregate front: every tool under its exposed name, nothing else changed. */
 import { expect, test } from 'vitest';
+import { locateUri } from '../../src/catalog/uris.ts';
 import { createFront } from '../../src/front/front.ts';
 import type { Params } from '../../src/wire/message.ts';
 import { createWorld } from '../world.ts';
@@ -46,6 +47,19 @@ test('a call reaches its server verbatim, unchecked, and the result is untouched
       params: { name: 'search', arguments: { wrong: 1 }, _meta: { trace: 1 } },
     },
   ]);
+});
+
+test.each([
+  ['MCP Apps', { ui: { resourceUri: 'ui://page', visibility: ['model'] } }, ({ ui }: any) => ui.resourceUri],
+  ['older MCP Apps', { 'ui/resourceUri': 'ui://page' }, (meta: any) => meta['ui/resourceUri']],
+  ['ChatGPT', { 'openai/outputTemplate': 'ui://page' }, (meta: any) => meta['openai/outputTemplate']],
+])('a page of %s is named under a URI that can be read', async (_, _meta, pageOf) => {
+  const { deps } = createWorld({ a: { tools: [{ name: 't', _meta }] } });
+  const front = createFront('aggregate', deps, { key: 'k', notify: () => undefined });
+  const { signal } = new AbortController();
+  const { tools } = (await front.request({ method: 'tools/list' }, { signal })) as { tools: any[] };
+  expect(locateUri(pageOf(tools[0]._meta))).toEqual({ server: 'a', uri: 'ui://page' });
+  expect(tools[0]._meta.ui?.visibility).toEqual((_meta as any).ui?.visibility);
 });
 
 test('an unknown name is a protocol error', async () => {
