@@ -16,8 +16,9 @@ import { describe, reasonOf, unknownThing } from './failures.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
 import type { Forward, Questioned, ToolCall, ToolResult, Way } from './request.ts';
-import { towards, withServer } from './reverse.ts';
+import { withServer } from './reverse.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
+import { type Sending, tied } from './ties.ts';
 import { createViews, type ServerView } from './views.ts';
 
 export type { Forward, ToolCall, ToolResult, Way } from './request.ts';
@@ -246,18 +247,7 @@ const METHODS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resource
   string
 >;
 
-interface Sending {
-  /** Whether it may be sent again when the connection breaks under it. */
-  repeatable: boolean;
-  /** Whether the server may know of everything that the client can do. */
-  transparent: boolean;
-}
-
 type Recorder = ReturnType<Calls['begin']>;
-
-/** A server answers this when the task is done, and not before; ms that it is given for that at least. */
-const UNTIL_DONE = 'tasks/result';
-const LONG = 10 * 60_000;
 
 /** A call runs at most once, unless its server says that twice is as good. */
 function mayRepeat({ annotations }: Tool): boolean {
@@ -270,26 +260,9 @@ function send(
   method: string,
   params: Params,
   way: Way & Questioned,
-  { transparent, repeatable }: Sending,
+  sending: Sending,
 ): Promise<unknown> {
-  const { asked, heard } = towards(connection.name, way);
-  const { caller, signal } = way;
-  const inputs = way.questions === 'pass' ? way.inputs : undefined;
-  const options = {
-    asked,
-    heard,
-    // One that takes questions as the result of a request takes them for that request only.
-    party: way.inputs === undefined ? caller.key : undefined,
-    caller: caller.key,
-    client: caller,
-    transparent,
-    inputs,
-    repeatable,
-    signal,
-    timeout: Math.max(connection.spec.timeout, method === UNTIL_DONE ? LONG : 0),
-    // Only who changes nothing can do without knowing what is in it.
-    verbatim: transparent && way.verbatim,
-  };
+  const options = tied({ server: connection.name, method, timeout: connection.spec.timeout, ...sending }, way);
   if (way.progress === undefined) return connection.request(method, params, options);
   const heartbeat = createHeartbeat(way.progress);
   const progress = (params: Params) => heartbeat.progress(withServer(connection.name, params));

@@ -1,0 +1,43 @@
+/** What ties a request that is sent upstream to the client on whose behalf it is: cancellation, questions, log messages, and how long it may take. */
+import type { CallOptions } from '../upstream/connection.ts';
+import type { Questioned, Way } from './request.ts';
+import { towards } from './reverse.ts';
+
+export interface Sending {
+  /** Whether it may be sent again when the connection breaks under it. */
+  repeatable: boolean;
+  /** Whether the server may know of everything that the client can do. */
+  transparent: boolean;
+}
+
+export interface Sent extends Sending {
+  server: string;
+  method: string;
+  /** ms, as the config says of the server. */
+  timeout: number;
+}
+
+/** A server answers this when the task is done, and not before; ms that it is given for that at least. */
+const UNTIL_DONE = 'tasks/result';
+const LONG = 10 * 60_000;
+
+export function tied(sent: Sent, way: Way & Questioned): CallOptions {
+  const { server, method, timeout, transparent, repeatable } = sent;
+  const { asked, heard } = towards(server, way);
+  const { caller, signal } = way;
+  return {
+    asked,
+    heard,
+    // One that takes questions as the result of a request takes them for that request only.
+    party: way.inputs === undefined ? caller.key : undefined,
+    caller: caller.key,
+    client: caller,
+    transparent,
+    inputs: way.questions === 'pass' ? way.inputs : undefined,
+    repeatable,
+    signal,
+    timeout: method === UNTIL_DONE ? Math.max(timeout, LONG) : timeout,
+    // Only who changes nothing can do without knowing what is in it.
+    verbatim: transparent && way.verbatim,
+  };
+}
