@@ -58,11 +58,11 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
         const path = plainPath(url);
         // A client that left before it was answered.
         const status = response.headersSent ? response.statusCode : 499;
-        const { route, principal } = trace;
+        const { route, principal, hidden } = trace;
         const { received, sent } = bytesOf(socket);
         emit({
           type: 'visit',
-          visit: { request: id, route, principal, method, path, status, ms, from, received, sent },
+          visit: { request: id, route, principal, hidden, method, path, status, ms, from, received, sent },
         });
         log.info(`${method} ${path} ${status}`, {
           request: id,

@@ -16,7 +16,7 @@ export interface LogOptions {
   format?: 'text' | 'json';
   /** Lines are appended here as well. */
   file?: string | null;
-  /** Where lines go; stderr unless a test says otherwise. */
+  /** Where lines go, each at once; stderr unless a test says otherwise. */
   write?: (line: string) => void;
 }
 
@@ -25,13 +25,12 @@ const RANK = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 } as const satisf
 export function createLog(options: LogOptions = {}): Log {
   const rank = RANK[options.level ?? 'info'];
   const format = options.format === 'json' ? jsonLine : textLine;
-  const out = options.write ?? ((lines: string) => process.stderr.write(lines));
   const file = options.file ?? undefined;
   const write = (lines: string) => {
-    out(lines);
+    (options.write ?? writeError)(lines);
     if (file !== undefined) appendTo(file, lines);
   };
-  const lines = gathered(write);
+  const lines = options.write === undefined ? gathered(write) : { add: write, flush: () => undefined };
 
   const emit = (level: keyof Log) => (message: string, fields?: LogFields) => {
     if (RANK[level] > rank) return;
@@ -44,6 +43,10 @@ export function createLog(options: LogOptions = {}): Log {
 
 /** For callers that have nobody to tell. */
 export const SILENT: Log = createLog({ level: 'silent' });
+
+function writeError(lines: string): void {
+  process.stderr.write(lines);
+}
 
 /** Lines of one turn of the event loop in one write: a busy gateway has many. What is left is written at the end of the process. */
 function gathered(write: (lines: string) => void): { add(line: string): void; flush(): void } {

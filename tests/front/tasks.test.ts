@@ -77,7 +77,7 @@ describe('a task', () => {
     await ask('tasks/get', { taskId: 't' });
     await ask('tasks/result', { taskId: 't' });
     expect(timeouts).toEqual([
-      ['tasks/get', undefined],
+      ['tasks/get', 60_000],
       ['tasks/result', 600_000],
     ]);
   });

@@ -2,47 +2,43 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLog, type LogOptions } from '../../src/observe/log.ts';
 import { createStats } from '../../src/observe/stats.ts';
 
-/** The writes of a log, once the lines of this turn are written. */
-async function writes(options: LogOptions, act: (log: ReturnType<typeof createLog>) => void): Promise<string[]> {
+function lines(options: LogOptions, act: (log: ReturnType<typeof createLog>) => void): string[] {
   const written: string[] = [];
   act(createLog({ ...options, write: (line) => written.push(line) }));
-  await new Promise(setImmediate);
   return written;
 }
 
-async function lines(...log: Parameters<typeof writes>): Promise<string[]> {
-  return (await writes(...log)).flatMap((text) => text.split(/(?<=\n)/));
-}
-
-test('a text line has the level, the message and the fields', async () => {
-  expect(await lines({}, (log) => log.info('ready', { server: 'a b', tools: 3, none: undefined }))).toEqual([
+test('a text line has the level, the message and the fields', () => {
+  expect(lines({}, (log) => log.info('ready', { server: 'a b', tools: 3, none: undefined }))).toEqual([
     'mcpx info: ready server="a b" tools=3\n',
   ]);
 });
 
-test('what comes from outside forges no line and moves no cursor', async () => {
+test('what comes from outside forges no line and moves no cursor', () => {
   const name = 'x"\nmcpx error: forged\u001b[2J\u0000\u202e';
-  const [line = ''] = await lines({}, (log) => log.warn(`no tool "${name}"`, { server: 'a\u001b[31m', path: 'b\nc' }));
+  const [line = ''] = lines({}, (log) => log.warn(`no tool "${name}"`, { server: 'a\u001b[31m', path: 'b\nc' }));
   expect(line).toBe(
     'mcpx warn: no tool "x"\n  mcpx error: forged\\u001b[2J\\u0000\\u202e" server=a\\u001b[31m path="b\\nc"\n',
   );
-  const [json = ''] = await lines({ format: 'json' }, (log) => log.warn(name));
+  const [json = ''] = lines({ format: 'json' }, (log) => log.warn(name));
   expect([json.split('\n').length, JSON.parse(json).message]).toEqual([2, name]);
 });
 
-test('a JSON line is one JSON object', async () => {
-  const [line = ''] = await lines({ format: 'json' }, (log) => log.warn('slow', { ms: 5 }));
+test('a JSON line is one JSON object', () => {
+  const [line = ''] = lines({ format: 'json' }, (log) => log.warn('slow', { ms: 5 }));
   expect(JSON.parse(line)).toMatchObject({ level: 'warn', message: 'slow', ms: 5, time: expect.any(String) });
 });
 
 test('lines of one turn are one write, and a failure is written at once with what came before', async () => {
   const seen: number[] = [];
   const written: string[] = [];
-  const log = createLog({ write: (text) => written.push(text) });
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  onTestFinished(() => spy.mockRestore());
+  const log = createLog();
   log.info('one');
   log.info('two');
   seen.push(written.length);
@@ -55,23 +51,23 @@ test('lines of one turn are one write, and a failure is written at once with wha
   expect(process.listeners('exit').filter(({ name }) => name === 'flush')).toEqual([]);
 });
 
-test('lower levels are left out', async () => {
+test('lower levels are left out', () => {
   const all = (log: ReturnType<typeof createLog>) => {
     log.error('e');
     log.warn('w');
     log.info('i');
     log.debug('d');
   };
-  expect(await lines({ level: 'warn' }, all)).toHaveLength(2);
-  expect(await lines({ level: 'silent' }, all)).toEqual([]);
-  expect(await lines({ level: 'debug' }, all)).toHaveLength(4);
+  expect(lines({ level: 'warn' }, all)).toHaveLength(2);
+  expect(lines({ level: 'silent' }, all)).toEqual([]);
+  expect(lines({ level: 'debug' }, all)).toHaveLength(4);
 });
 
-test('lines also go to the file, and a file that cannot be written is no failure', async () => {
+test('lines also go to the file, and a file that cannot be written is no failure', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'mcpx-log-')), 'mcpx.log');
-  await lines({ file }, (log) => log.info('kept'));
+  lines({ file }, (log) => log.info('kept'));
   expect(readFileSync(file, 'utf8')).toBe('mcpx info: kept\n');
-  expect(await lines({ file: join(file, 'not-a-folder') }, (log) => log.info('still'))).toHaveLength(1);
+  expect(lines({ file: join(file, 'not-a-folder') }, (log) => log.info('still'))).toHaveLength(1);
 });
 
 test('calls are counted per server, failures too', () => {
