@@ -78,7 +78,7 @@ export interface Visit {
   ms: number;
   principal?: string | undefined;
   /** It was answered as if something were missing that is there. */
-  hidden?: true;
+  hidden?: true | undefined;
   /** The address it came from. */
   from: string;
   /** Bytes, headers included. */
