@@ -2,60 +2,53 @@
 
 type Id = string | number;
 
+interface Slot<V> {
+  value: V | undefined;
+}
+
 /**
- * Not a Map: where entries come and go, V8 replaces the table of a Map all the time, and each old table points to the next. One that has
- * become old itself then keeps everything alive that was ever in a later one, which was a third of the time of a call under load.
+ * A Map that lets go of what is removed. V8 replaces the table of a Map all the time where entries come and go, and each old table points
+ * to the next: one that has become old itself keeps alive whatever was ever in a later one. Here that is an empty slot and not a whole
+ * call, which was a third of the time of a call under load.
  */
 export class InFlight<V> {
-  /** Without a prototype, so that every key is only a key. */
-  readonly #entries: Record<Id, V> = Object.create(null);
-  #size = 0;
+  readonly #slots = new Map<Id, Slot<V>>();
 
   get size(): number {
-    return this.#size;
+    return this.#slots.size;
   }
 
   get(id: Id): V | undefined {
-    return this.#entries[keyOf(id)];
+    return this.#slots.get(id)?.value;
   }
 
   has(id: Id): boolean {
-    return keyOf(id) in this.#entries;
+    return this.#slots.has(id);
   }
 
   set(id: Id, value: V): void {
-    const key = keyOf(id);
-    if (!(key in this.#entries)) this.#size += 1;
-    this.#entries[key] = value;
+    const slot = this.#slots.get(id);
+    if (slot === undefined) this.#slots.set(id, { value });
+    else slot.value = value;
   }
 
   delete(id: Id): void {
-    const key = keyOf(id);
-    if (!(key in this.#entries)) return;
-    this.#size -= 1;
-    delete this.#entries[key];
+    const slot = this.#slots.get(id);
+    if (slot === undefined) return;
+    slot.value = undefined;
+    this.#slots.delete(id);
   }
 
   clear(): void {
-    for (const key of Object.keys(this.#entries)) delete this.#entries[key];
-    this.#size = 0;
+    for (const id of [...this.#slots.keys()]) this.delete(id);
   }
 
-  /** As they are now; whoever looks at them may add and remove. Numbers come first, in their order. */
+  /** As they are now, the oldest first; whoever looks at them may add and remove. */
   entries(): [Id, V][] {
-    return Object.entries(this.#entries).map(([key, value]) => [idOf(key), value]);
+    return [...this.#slots].map(([id, slot]) => [id, slot.value as V]);
   }
 
   values(): V[] {
-    return Object.values(this.#entries);
+    return this.entries().map(([, value]) => value);
   }
-}
-
-/** The ids 1 and "1" are two. */
-function keyOf(id: Id): Id {
-  return typeof id === 'number' ? id : `"${id}`;
-}
-
-function idOf(key: string): Id {
-  return key.startsWith('"') ? key.slice(1) : Number(key);
 }

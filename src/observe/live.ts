@@ -15,6 +15,6 @@ export function createLiveCalls(): LiveCalls {
       if (happening.type === 'call_began') calls.set(happening.call.id, happening.call);
       else if (happening.type === 'call_ended') calls.delete(happening.call.id);
     },
-    list: () => calls.values().sort((a, b) => Number(a.id) - Number(b.id)),
+    list: () => calls.values(),
   };
 }
