@@ -96,8 +96,9 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
     const seen = new Map<string, number>();
     /** When this client first saw the server, and how that changed since; undefined where it did not. */
     const look = ({ name: server, spec }: Subject): { moment: number; history: History } | undefined => {
-      const moment = seen.get(server) ?? clock;
-      seen.set(server, moment);
+      const first = seen.get(server);
+      const moment = first ?? clock;
+      if (first === undefined) seen.set(server, moment);
       if (moment === clock) return undefined;
       const name = keyOf(spec, offered() ?? '');
       const history = histories.get(key)?.get(name) ?? histories.get(SHARED)?.get(name);

@@ -27,6 +27,7 @@ export function createGate(): Gate {
     later: (work) => void (waiting.length < MAX_WAITING && waiting.push(work)),
     forget: () => void waiting.splice(0),
     open() {
+      if (isOpen) return;
       isOpen = true;
       resolve();
       for (const work of waiting.splice(0)) work();

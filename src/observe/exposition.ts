@@ -26,8 +26,9 @@ export function createHistogram(bounds: readonly number[]): Histogram {
 }
 
 export function observe(histogram: Histogram, value: number): void {
-  const index = histogram.bounds.findIndex((bound) => value <= bound);
-  const place = index < 0 ? histogram.bounds.length : index;
+  const { bounds } = histogram;
+  let place = 0;
+  while (place < bounds.length && value > (bounds[place] as number)) place += 1;
   histogram.counts[place] = (histogram.counts[place] ?? 0) + 1;
   histogram.sum += value;
 }

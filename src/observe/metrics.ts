@@ -122,9 +122,11 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
 
 /** The map of a key, made when it is first asked for. */
 function within<T>(maps: Map<string, Map<string, T>>, key: string): Map<string, T> {
-  const found = maps.get(key) ?? new Map<string, T>();
-  maps.set(key, found);
-  return found;
+  const found = maps.get(key);
+  if (found !== undefined) return found;
+  const made = new Map<string, T>();
+  maps.set(key, made);
+  return made;
 }
 
 export function counter(name: string, help: string, value: number): Family {

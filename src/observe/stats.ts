@@ -20,10 +20,10 @@ export function createStats(): Stats {
       // What nobody may use does not exist, and is not counted either.
       if (outcome === 'denied') return;
       const entry = servers.get(server) ?? { calls: 0, errors: 0, ms: 0 };
+      if (entry.calls === 0) servers.set(server, entry);
       entry.calls += 1;
       entry.ms += ms;
       if (outcome !== 'ok') entry.errors += 1;
-      servers.set(server, entry);
     },
     snapshot() {
       const all = [...servers.values()];

@@ -34,7 +34,7 @@ const EVERY_DAY = 64;
 /** A longer name is nobody's habit. */
 const MAX_NAME = 500;
 
-/** By server and tool as JSON, so that no two pairs meet. */
+/** By server and tool with a space between them: a server's name has none, so that no two pairs meet. */
 type Counts = Map<string, number>;
 
 export function createUsage({ file, log }: UsageOptions = {}): Usage {
@@ -49,7 +49,7 @@ export function createUsage({ file, log }: UsageOptions = {}): Usage {
       ensureFolder(dirname(target));
       const merge = () => {
         const counts = bounded(sum(readCounts(target), pending));
-        const rows = [...counts].map(([key, count]) => [...(JSON.parse(key) as [string, string]), count]);
+        const rows = [...counts].map(([key, count]) => [...namesIn(key), count]);
         writeFileAtomic(target, `${JSON.stringify({ format: FORMAT, calls: rows })}\n`);
         known = counts;
         pending = new Map();
@@ -81,7 +81,12 @@ export function createUsage({ file, log }: UsageOptions = {}): Usage {
 }
 
 function keyOf(server: string, tool: string): string {
-  return JSON.stringify([server, tool]);
+  return `${server} ${tool}`;
+}
+
+function namesIn(key: string): [string, string] {
+  const at = key.indexOf(' ');
+  return [key.slice(0, at), key.slice(at + 1)];
 }
 
 function sum(a: Counts, b: Counts): Counts {

@@ -112,9 +112,11 @@ export function createPool(options: PoolOptions): Pool {
 
   const shared = (member: Member, caller: Caller | undefined): Connection => {
     const key = caller === undefined ? '' : sharedKey(offeredKey(caller));
-    const found = member.shared.get(key) ?? create(member, 'all', caller);
-    member.shared.set(key, found);
-    return found;
+    const found = member.shared.get(key);
+    if (found !== undefined) return found;
+    const made = create(member, 'all', caller);
+    member.shared.set(key, made);
+    return made;
   };
 
   /** What runs serves every set of capabilities. */

@@ -62,7 +62,8 @@ export function offeredKey(caller: Pick<Caller, 'capabilities'>): string {
 
 /** The same set as a shared connection offers it: without roots, which are told on a connection of one's own only. */
 export function sharedKey(key: string): string {
-  return key.replace(/(^|\+)roots$/, '');
+  // Asked at every call.
+  return key === '' ? key : key.replace(/(^|\+)roots$/, '');
 }
 
 function sharedOffer({ capabilities }: Pick<Caller, 'capabilities'>): Record<string, Record<string, unknown>> {
