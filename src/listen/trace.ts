@@ -53,7 +53,7 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
       const { socket, method = '', url = '/' } = request;
       const from = addressOf(request);
       const clock = performance.now();
-      response.once('close', () => {
+      response.on('close', () => {
         const ms = performance.now() - clock;
         const path = plainPath(url);
         // A client that left before it was answered.

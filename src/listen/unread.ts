@@ -80,7 +80,7 @@ export function createUnread({ log, calm = CALM, most = MOST, now = () => perfor
     watch(response, from, trace) {
       const place = ++last;
       answers.set(place, { response, owner: () => trace.principal ?? from });
-      response.once('close', () => answers.delete(place));
+      response.on('close', () => answers.delete(place));
       schedule();
     },
     sweep,

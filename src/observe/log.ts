@@ -48,25 +48,27 @@ function writeError(lines: string): void {
   process.stderr.write(lines);
 }
 
-/** Lines of one turn of the event loop in one write: a busy gateway has many. What is left is written at the end of the process. */
+/** ms that lines wait for others. */
+const GATHER = 20;
+
+/** Several lines in one write: a busy gateway has thousands a second. What is left is written at the end of the process. */
 function gathered(write: (lines: string) => void): { add(line: string): void; flush(): void } {
   let waiting = '';
-  let scheduled = false;
+  let timer: NodeJS.Timeout | undefined;
   const flush = () => {
-    scheduled = false;
+    clearTimeout(timer);
+    timer = undefined;
     if (waiting === '') return;
     const lines = waiting;
     waiting = '';
-    write(lines);
     process.off('exit', flush);
+    write(lines);
   };
   return {
     add(line) {
+      if (waiting === '') process.on('exit', flush);
       waiting += line;
-      if (scheduled) return;
-      scheduled = true;
-      setImmediate(flush);
-      process.on('exit', flush);
+      timer ??= setTimeout(flush, GATHER).unref();
     },
     flush,
   };
@@ -76,14 +78,21 @@ function gathered(write: (lines: string) => void): { add(line: string): void; fl
 function textLine(level: string, message: string, fields: LogFields = {}): string {
   let tail = '';
   for (const [key, value] of Object.entries(fields)) if (value !== undefined) tail += ` ${key}=${plain(value)}`;
-  return `mcpx ${level}: ${visible(message).replaceAll('\n', '\n  ')}${tail}\n`;
+  const said = ORDINARY.test(message) ? message : visible(message).replaceAll('\n', '\n  ');
+  return `mcpx ${level}: ${said}${tail}\n`;
 }
 
 function jsonLine(level: string, message: string, fields: LogFields = {}): string {
   return `${JSON.stringify({ time: new Date().toISOString(), level, message, ...fields })}\n`;
 }
 
+/** What needs no second look, which is nearly everything. */
+const ORDINARY = /^[\x20-\x7e]*$/;
+const WORD = /^[\x21-\x7e]+$/;
+
 function plain(value: unknown): string {
+  if (typeof value === 'number') return `${value}`;
+  if (typeof value === 'string' && WORD.test(value)) return value;
   const text = visible(typeof value === 'string' ? value : JSON.stringify(value));
   return /\s/.test(text) ? JSON.stringify(text) : text;
 }

@@ -33,7 +33,9 @@ test('a JSON line is one JSON object', () => {
   expect(JSON.parse(line)).toMatchObject({ level: 'warn', message: 'slow', ms: 5, time: expect.any(String) });
 });
 
-test('lines of one turn are one write, and a failure is written at once with what came before', async () => {
+test('lines of one moment are one write, and a failure is written at once with what came before', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const seen: number[] = [];
   const written: string[] = [];
   const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
@@ -45,7 +47,7 @@ test('lines of one turn are one write, and a failure is written at once with wha
   log.error('three');
   seen.push(written.length);
   log.info('four');
-  await new Promise(setImmediate);
+  vi.advanceTimersByTime(100);
   expect(seen).toEqual([0, 1]);
   expect(written).toEqual(['mcpx info: one\nmcpx info: two\nmcpx error: three\n', 'mcpx info: four\n']);
   expect(process.listeners('exit').filter(({ name }) => name === 'flush')).toEqual([]);
