@@ -122,9 +122,11 @@ const ROWS = ROUTES.map((route) => ({ route, segments: route.path.split('/') }))
 
 /** The route of a path. Rows without a name in them come before those with one in the same place. */
 export function findRoute(
-  path: string,
+  asked: string,
   settings: Settings['http'],
 ): { route: Route; parts: ReadonlyMap<string, string> } | undefined {
+  // People write `/mcp/` and mean `/mcp`.
+  const path = asked.length > 1 && asked.endsWith('/') ? asked.slice(0, -1) : asked;
   const plain = PLAIN.get(path);
   if (plain !== undefined && (plain.offered?.(settings) ?? true)) return { route: plain, parts: NO_PARTS };
   const given = path.split('/');

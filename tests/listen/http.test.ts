@@ -181,6 +181,12 @@ describe('bad input', () => {
     expect((await send(`${url}/nowhere`, { method: 'GET' })).status).toBe(404);
   });
 
+  test('one slash at the end is no other route, two are', async () => {
+    const url = await start();
+    expect((await send(`${url}/mcp/`, { body: rpc('ping') })).status).toBe(200);
+    expect((await send(`${url}/mcp//`, { body: rpc('ping') })).status).toBe(404);
+  });
+
   test('an unknown profile is 404, a disabled one 403 and named', async () => {
     const url = await start();
     expect((await send(`${url}/mcp/nobody`, { body: rpc('ping') })).status).toBe(404);
