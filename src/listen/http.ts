@@ -201,13 +201,20 @@ function bind(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
+/** What mends a port or an address that cannot be had, by the code of the system. */
+const BIND_HINTS = new Map<string | undefined, (port: number) => string>([
+  ['EADDRINUSE', (port) => `add --port ${port + 1}, or --port 0 to take any free one`],
+  ['EACCES', () => 'take a port above 1023, as --port 3095'],
+  ['EADDRNOTAVAIL', () => 'listen on an address of this machine, as --host 127.0.0.1'],
+  ['ENOTFOUND', () => 'listen on an address of this machine, as --host 127.0.0.1'],
+]);
+
 function bindError(error: NodeJS.ErrnoException, host: string, port: number): McpxError {
   const why =
     error.code === 'EADDRINUSE'
       ? `port ${port} on ${host} is taken`
       : `cannot listen on ${host}:${port}: ${error.message}`;
-  const hint = error.code === 'EADDRINUSE' ? `add --port ${port + 1}, or --port 0 to take any free one` : undefined;
-  return new McpxError('failed', why, { hint, cause: error });
+  return new McpxError('failed', why, { hint: BIND_HINTS.get(error.code)?.(port), cause: error });
 }
 
 /** Idle sessions end at once, the others when their calls are answered; after the bound all are cut. */

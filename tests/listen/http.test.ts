@@ -298,6 +298,7 @@ test('an address that is not ours is said', async () => {
   await expect(start({ http: { host: '192.0.2.1' }, tokens: [token('a', 'b')] })).rejects.toMatchObject({
     code: 'failed',
     message: expect.stringContaining('cannot listen on 192.0.2.1'),
+    hint: 'listen on an address of this machine, as --host 127.0.0.1',
   });
 });
 
