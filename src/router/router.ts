@@ -178,7 +178,8 @@ export function createRouter(deps: RouterDeps): Router {
       const own = { name: upstreamName, arguments: args };
       const extra = transparent ? request.extra : undefined;
       const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
-      const sent = send(connection, 'tools/call', params, request, { transparent, repeatable: mayRepeat(tool) });
+      const how = { transparent, repeatable: mayRepeat(tool), verbatim: transparent && request.verbatim };
+      const sent = send(connection, 'tools/call', params, request, how);
       const result = readResult(request, await sent);
       record(result.isError === true ? 'tool_error' : 'ok', { result });
       tasks.note(server, result);

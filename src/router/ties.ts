@@ -8,6 +8,8 @@ export interface Sending {
   repeatable: boolean;
   /** Whether the server may know of everything that the client can do. */
   transparent: boolean;
+  /** Whether a large answer may come in bytes: only where nobody on the way looks at what is in it. */
+  verbatim?: boolean | undefined;
 }
 
 export interface Sent extends Sending {
@@ -22,7 +24,7 @@ const UNTIL_DONE = 'tasks/result';
 const LONG = 10 * 60_000;
 
 export function tied(sent: Sent, way: Way & Questioned): CallOptions {
-  const { server, method, timeout, transparent, repeatable } = sent;
+  const { server, method, timeout, transparent, repeatable, verbatim } = sent;
   const { asked, heard } = towards(server, way);
   const { caller, signal } = way;
   return {
@@ -37,7 +39,6 @@ export function tied(sent: Sent, way: Way & Questioned): CallOptions {
     repeatable,
     signal,
     timeout: method === UNTIL_DONE ? Math.max(timeout, LONG) : timeout,
-    // Only who changes nothing can do without knowing what is in it.
-    verbatim: transparent && way.verbatim,
+    verbatim,
   };
 }

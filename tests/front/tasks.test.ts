@@ -70,6 +70,23 @@ describe('a task', () => {
     expect(await ask('tasks/get', { taskId: 't' })).toEqual({ status: 'completed', result: exposed });
   });
 
+  test('is looked at whatever its size: only the result of a call may pass in bytes', async () => {
+    const passed: unknown[] = [];
+    const answer: Script['answer'] = (method, params, options) => {
+      passed.push([method, options.verbatim === true]);
+      return worker('one').answer?.(method, params, options);
+    };
+    const { ask } = open({ one: { ...worker('one'), answer } });
+    await ask('tools/call', { name: 'work_one' }, { verbatim: true });
+    await ask('tasks/list', {}, { verbatim: true });
+    await ask('tasks/get', { taskId: 'task of one' }, { verbatim: true });
+    expect(passed).toEqual([
+      ['tools/call', true],
+      ['tasks/list', false],
+      ['tasks/get', false],
+    ]);
+  });
+
   test('is waited for longer than anything else, where its result is asked for', async () => {
     const timeouts: unknown[] = [];
     const answer: Script['answer'] = (method, _, { timeout }) => timeouts.push([method, timeout]);
