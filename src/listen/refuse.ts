@@ -84,7 +84,7 @@ export function refuse(
 
 /** Whether the answer is read by an MCP client. */
 function isMcp(url: string): boolean {
-  return /^\/(?:mcp|sse|messages)(?:[/?]|$)|^\/api\/[^/?]+\/mcp(?:\?|$)/.test(url);
+  return /^\/(?:mcp|sse|messages)(?:[/?]|$)|^\/api\/[^/?]+\/mcp\/?(?:\?|$)/.test(url);
 }
 
 /** Statuses that mean something else on a route. */

@@ -185,6 +185,8 @@ describe('bad input', () => {
     const url = await start();
     expect((await send(`${url}/mcp/`, { body: rpc('ping') })).status).toBe(200);
     expect((await send(`${url}/mcp//`, { body: rpc('ping') })).status).toBe(404);
+    const refused = await send(`${url}/api/off/mcp/`, { body: rpc('ping') });
+    expect([refused.status, refused.json.error.message]).toEqual([403, 'the profile "off" is disabled']);
   });
 
   test('an unknown profile is 404, a disabled one 403 and named', async () => {
