@@ -1,7 +1,7 @@
 /** Writing HTTP answers: JSON bodies, JSON-RPC errors, and the headers that every answer carries. Other errors are in `refuse.ts`. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type Id, isRecord } from '../wire/message.ts';
-import { release } from '../wire/verbatim.ts';
+import { release, sizeOf } from '../wire/verbatim.ts';
 import { requestIdOf } from './trace.ts';
 
 /** Nothing here is a page, to be kept, framed, or drawn into one. */
@@ -39,10 +39,9 @@ export function sendText(
   headers: Record<string, string> = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
-  const own = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), ...headers };
-  response.writeHead(status, headersOf(response, own));
+  writeHead(response, status, { 'Content-Length': Buffer.byteLength(text), ...headers });
   response.end(text);
-  if (response.writableLength > 0) response.setTimeout(STALLED, () => response.destroy());
+  cutStalled(response);
 }
 
 /** JSON in bytes, which are not joined, and of no use to anybody afterwards. */
@@ -53,14 +52,19 @@ export function sendPieces(
   headers: Record<string, string> = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
-  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  response.writeHead(
-    status,
-    headersOf(response, { 'Content-Type': 'application/json', 'Content-Length': size, ...headers }),
-  );
+  writeHead(response, status, { 'Content-Length': sizeOf(pieces), ...headers });
   for (const piece of pieces) response.write(piece);
   response.end(() => release(pieces));
-  response.setTimeout(STALLED, () => response.destroy());
+  cutStalled(response);
+}
+
+function writeHead(response: ServerResponse, status: number, own: OutgoingHttpHeaders): void {
+  response.writeHead(status, headersOf(response, { 'Content-Type': 'application/json', ...own }));
+}
+
+/** Nothing waits for ever for a client that does not take it. */
+function cutStalled(response: ServerResponse): void {
+  if (response.writableLength > 0) response.setTimeout(STALLED, () => response.destroy());
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {

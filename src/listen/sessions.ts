@@ -87,9 +87,9 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
       }
       if (members.size < limits.maxSessions) return undefined;
       const [idlest] = idle();
-      if (idlest !== undefined) end(idlest.member, 'another session needed the room');
-      if (idlest !== undefined) return undefined;
-      return full(503, 'there are too many sessions, all of them in use', () => true);
+      if (idlest === undefined) return full(503, 'there are too many sessions, all of them in use', () => true);
+      end(idlest.member, 'another session needed the room');
+      return undefined;
     },
     newId: () => randomBytes(24).toString('base64url'),
     add: (member) => void members.set(member.id, { member, used: Date.now() }),

@@ -48,7 +48,6 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
       ...(options.front && { front: options.front }),
       downstream: { key: randomUUID(), ...downstream },
     });
-  const verbatim = true;
   const notify: Downstream['notify'] = (method, params) => peer.notify(method, params);
   const ask: NonNullable<Downstream['ask']> = (method, params, asked) => peer.request(method, params, asked);
   const heard: Downstream['notify'] = (method, params) => {
@@ -72,7 +71,7 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
             progress: incoming.progress,
             notify,
             ask,
-            verbatim,
+            verbatim: true,
           }),
     notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),

@@ -187,7 +187,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const request: Connection['request'] = (method, params, wanted) => {
     const timed = isTimed(wanted) ? wanted : { ...wanted, timeout: spec.timeout };
     const answer = ask(method, params, timed);
-    const plain = lifecycle.hello?.era === 'legacy' && !standing.lasts(method);
+    const plain = lifecycle.link?.hello.era === 'legacy' && !standing.lasts(method);
     return plain ? answer : settle(answer, method, params, timed);
   };
 

@@ -189,7 +189,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     },
     hold(origin) {
       if (calls.size === 0) return NOTHING;
-      const waiting = [...calls.values()].filter(({ options }) => options.asked);
+      const waiting = calls.values().filter(({ options }) => options.asked);
       const named = origin === undefined ? undefined : find(origin);
       const count = (step: number) => {
         const now = performance.now();

@@ -5,7 +5,7 @@ import { createDecoder, type Decoded, encode, type Framing, type Invalid, MAX_ME
 import { isRequest, isResponse, type Message } from './message.ts';
 import type { Channel, Receiver } from './peer.ts';
 import { undelivered } from './undelivered.ts';
-import { release, Verbatim } from './verbatim.ts';
+import { release, sizeOf, Verbatim } from './verbatim.ts';
 
 export interface StreamChannelOptions {
   input: Readable;
@@ -69,7 +69,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
 
   /** Everything that is queued, which is not queued any more. */
   const taken = (): (string | Buffer)[] => {
-    const all = partsLength === 0 ? [pending] : [...parts, pending];
+    const all = [...parts, pending];
     parts = [];
     partsLength = 0;
     pending = '';
@@ -80,9 +80,12 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     scheduled = false;
     if (writing > 0 || queued() === 0 || output.destroyed) return;
     writing = queued();
-    const [first = '', ...more] = taken();
-    if (more.length === 0) output.write(first, written);
-    else writeAll([first, ...more]);
+    if (partsLength > 0) writeAll(taken());
+    else {
+      const text = pending;
+      pending = '';
+      output.write(text, written);
+    }
   };
 
   /** Large pieces are not joined: the system takes them one after the other. */
@@ -126,7 +129,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   };
 
   const queueLarge = (pieces: Buffer[], framing: Framing) => {
-    const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const size = sizeOf(pieces);
     if (size > maxBytes + SLACK) throw tooLarge(maxBytes);
     const [head, tail] = framing === 'newline' ? ['', '\n'] : [`Content-Length: ${size}\r\n\r\n`, ''];
     parts.push(pending + head, ...pieces, tail);

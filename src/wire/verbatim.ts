@@ -7,13 +7,15 @@ export const LARGE = 256 * 1024;
 /** Keys and kinds of content that somebody on the way has to know of: failures, tasks, questions, and what points to resources. */
 const TELLING: ReadonlySet<string> = new Set(['isError', 'resultType', 'task', '_meta', 'resource', 'resource_link']);
 
+export function sizeOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+}
+
 export class Verbatim {
   readonly #pieces: readonly Buffer[];
-  readonly size: number;
 
   constructor(pieces: readonly Buffer[]) {
     this.#pieces = pieces;
-    this.size = pieces.reduce((sum, piece) => sum + piece.length, 0);
   }
 
   /** A JSON-RPC answer with it as the result, in pieces. */
