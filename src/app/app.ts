@@ -67,7 +67,7 @@ export function createApp(initial: Config, options: AppOptions): App {
   const ledger = options.ledger ?? createLedger();
   const meter = createMeter(ledger);
   const learns = () => config.settings.stats && config.settings.search.usage;
-  observer.subscribe((happening) => {
+  observer.tally((happening) => {
     if (happening.type !== 'call_ended' || happening.call.kind !== 'tool') return;
     if (happening.call.outcome !== 'denied') ledger.add({ calls: 1 });
     if (happening.call.outcome === 'ok' && learns()) options.usage?.record(happening.call.server, happening.call.name);
@@ -147,7 +147,8 @@ export function createApp(initial: Config, options: AppOptions): App {
     // What cannot be reached says so in its state and to whoever calls it.
     if (config.settings.connect.mode === 'eager') for (const one of pool.all()) one.connect().catch(() => undefined);
   };
-  const status = (principal?: Principal) => describeStatus({ config, running, observed, ledger, started }, principal);
+  const status = (principal?: Principal) =>
+    describeStatus({ config, running, counts: observed.counts(), ledger, started }, principal);
 
   return {
     get mainProfile() {
@@ -195,7 +196,7 @@ export function createApp(initial: Config, options: AppOptions): App {
         const event = seenBy(principal, happening, running);
         if (event !== undefined) hear(event);
       }),
-    metrics: (principal) => metricsFor(principal, { metrics: observed.metrics, running, status: status(principal) }),
+    metrics: (principal) => metricsFor(principal, { ...observed.counts(), running, status: status(principal) }),
     reload(next) {
       const before = config;
       observed.audit(next.settings.audit);
@@ -205,6 +206,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     },
     async stop(bounds) {
       for (const { catalog } of everything()) catalog.close();
+      observer.settle();
       await Promise.all([
         ledger.close(),
         options.usage?.close(),

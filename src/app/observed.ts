@@ -13,11 +13,16 @@ import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import { VERSION } from '../version.ts';
 import { accessOf, type Running } from './running.ts';
 
-export interface Observed {
-  observer: Observer;
+export interface Counts {
   stats: Stats;
   live: LiveCalls;
   metrics: Metrics;
+}
+
+export interface Observed {
+  observer: Observer;
+  /** Of everything that happened so far. */
+  counts(): Counts;
   /** Opens the audit log that the settings name, in place of the one before; throws where it cannot be written. */
   audit(settings: Settings['audit']): void;
   close(): void;
@@ -28,21 +33,36 @@ export function createObserved(log: Log): Observed {
   const stats = createStats();
   const live = createLiveCalls();
   const metrics = createMetrics();
-  let audit: Audit | undefined;
-  observer.subscribe((happening) => {
+  let endAudit = (): void => undefined;
+  observer.tally((happening) => {
     if (happening.type === 'call_ended') stats.record(happening.call);
     live.hear(happening);
     metrics.hear(happening);
-    audit?.hear(happening);
   });
   return {
-    ...{ observer, stats, live, metrics },
+    observer,
+    counts() {
+      observer.settle();
+      return { stats, live, metrics };
+    },
     audit({ file, values }) {
       const next = file === null ? undefined : createAudit({ file, values, log });
-      audit?.close();
-      audit = next;
+      endAudit();
+      endAudit = next === undefined ? () => undefined : heardBy(next, observer);
     },
-    close: () => audit?.close(),
+    close() {
+      observer.settle();
+      endAudit();
+    },
+  };
+}
+
+/** Who relies on an audit log is told at once. Returns what ends it. */
+function heardBy(audit: Audit, observer: Observer): () => void {
+  const leave = observer.subscribe(audit.hear);
+  return () => {
+    leave();
+    audit.close();
   };
 }
 

@@ -10,22 +10,19 @@ import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection.ts';
 import { VERSION } from '../version.ts';
 import { conflictsOf } from './conflicts.ts';
-import { liveCall, maySeeCall, type Observed } from './observed.ts';
+import { type Counts, liveCall, maySeeCall } from './observed.ts';
 import { accessOf, type Running } from './running.ts';
 import { sentenceOf } from './sentence.ts';
 
 export interface Described {
   config: Config;
   running: ReadonlyMap<string, Running>;
-  observed: Pick<Observed, 'stats' | 'live'>;
+  counts: Pick<Counts, 'stats' | 'live'>;
   ledger: Pick<Ledger, 'totals'>;
   started: number;
 }
 
-export function describeStatus(
-  { config, running, observed, ledger, started }: Described,
-  principal?: Principal,
-): Status {
+export function describeStatus({ config, running, counts, ledger, started }: Described, principal?: Principal): Status {
   return {
     name: 'mcpx',
     version: VERSION,
@@ -40,7 +37,7 @@ export function describeStatus(
         ),
         ...conflictsIn(running.get(profile.name), config.settings, principal),
       })),
-    calls: callCounts(observed, principal),
+    calls: callCounts(counts, principal),
     savings: describeSavings(ledger.totals()),
   };
 }
@@ -121,7 +118,7 @@ function visibleTools(entry: ServerEntry | undefined, access: Access): number {
 /** Calls under way that are shown. */
 const MAX_LIVE = 100;
 
-function callCounts({ stats, live }: Described['observed'], principal: Principal | undefined): Status['calls'] {
+function callCounts({ stats, live }: Described['counts'], principal: Principal | undefined): Status['calls'] {
   const { calls, errors } = stats.snapshot();
   const seen = live.list().filter((call) => maySeeCall(principal, call));
   return { calls, errors, live: seen.slice(0, MAX_LIVE).map(liveCall) };

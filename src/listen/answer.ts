@@ -5,7 +5,7 @@ import type { RpcResponse } from '../wire/message.ts';
 import { Verbatim } from '../wire/verbatim.ts';
 import type { EventStream } from './events.ts';
 import { sendEmpty, sendPieces, sendText } from './reply.ts';
-import { requestIdOf } from './trace.ts';
+import { requestIdOf, traceOf } from './trace.ts';
 
 /** What a client takes. */
 export interface Accepts {
@@ -27,9 +27,6 @@ export interface AnswerOptions {
   done?(stream: EventStream | undefined, answers: number): void;
 }
 
-/** ms after which a client that takes an event stream gets one: it can then tell a slow answer from a dead connection, and resume. */
-const PATIENCE = 500;
-
 /** Characters of all answers to a batch together. */
 const MAX_BATCH = 64 * 1024 * 1024;
 
@@ -43,13 +40,13 @@ export class Answer {
   #size = 0;
   #status = 200;
   #stream: EventStream | undefined;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: AnswerOptions) {
     this.#options = options;
     this.#owed = options.owed;
     if (!options.accepts.json) this.#open();
-    else if (options.accepts.events) this.#timer = setTimeout(() => this.#open(), PATIENCE);
+    const trace = traceOf(options.response);
+    if (options.accepts.events && trace !== undefined) trace.whenSlow = this;
   }
 
   /** The id of the HTTP request that it answers. */
@@ -60,6 +57,11 @@ export class Answer {
   /** Whether everything that was owed came. */
   get over(): boolean {
     return this.#owed === 0;
+  }
+
+  /** A client that takes an event stream gets one: it can then tell a slow answer from a dead connection, and resume. */
+  slow(): void {
+    if (!this.over && this.#stream === undefined) this.#open();
   }
 
   /** Sends something that precedes the answer; false where this client has no stream for it. */
@@ -100,7 +102,6 @@ export class Answer {
   skip(): void {
     this.#owed -= 1;
     if (this.#owed > 0) return;
-    clearTimeout(this.#timer);
     if (this.#stream !== undefined) this.#stream.end();
     else this.#sendJson();
     this.#options.done?.(this.#stream, this.#given);
@@ -116,7 +117,6 @@ export class Answer {
 
   /** A client that left before it knew of a stream cannot come back for it. */
   #open(): void {
-    clearTimeout(this.#timer);
     const { response, headers = {}, stream } = this.#options;
     if (response.destroyed) return;
     this.#stream = stream();

@@ -10,7 +10,7 @@ import { INTERNAL_ERROR } from '../wire/message.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
-import { clientAddress, plainAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { answerMalformed } from './malformed.ts';
 import { refuse, sendError } from './refuse.ts';
 import { createRounds } from './rounds.ts';
@@ -18,6 +18,7 @@ import { findRoute, type Serve, type Served } from './routes.ts';
 import { createSeal } from './seal.ts';
 import { createSessions, type Member } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
+import { createUnderWay } from './under-way.ts';
 import { createUnread } from './unread.ts';
 import { isTimely, type McpDeps } from './visit.ts';
 
@@ -77,18 +78,15 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const bodies = createBudget(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
   const mcp: McpDeps = { gateway, ...limitsOf(settings), bodies, sessions, parking, rounds, seal, log };
   const served: Served = { ...options, mcp, live: new Map(), stopping: stopping.signal };
+  const underWay = createUnderWay(createUnread({ log }));
   const tracer = createTracer({
-    log,
-    emit: gateway.emit,
+    ...{ log, emit: gateway.emit, underWay },
     from: (request) => clientAddress(request, served.settings.trustProxy),
   });
   answerMalformed(server, tracer);
-  const unread = createUnread({ log });
-  server.on('request', (request, response) => {
-    const trace = tracer.begin(request, response);
-    unread.watch(response, plainAddress(request.socket.remoteAddress), trace);
-    visit({ request, response, trace }, served);
-  });
+  server.on('request', (request, response) =>
+    visit({ request, response, trace: tracer.begin(request, response) }, served),
+  );
   await bind(server, host, port).catch((error) => {
     sessions.close('');
     throw error;
@@ -111,7 +109,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       for (const stream of served.live.keys()) stream.end();
       return stop(server, sessions).finally(() => {
         rounds.close();
-        unread.close();
+        underWay.close();
       });
     },
   };

@@ -1,5 +1,5 @@
 /** What never becomes a request, or never ends to be one: no HTTP, headers that are too long, a body that does not come. */
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody, type Reason, refuse } from './refuse.ts';
 import { HEADERS } from './reply.ts';
@@ -16,12 +16,10 @@ const NO_HTTP = { status: 400, message: 'this is no HTTP request' };
 
 /** Answers what Node would answer without a word, and tells of it once, like of any other request. */
 export function answerMalformed(server: Server, tracer: Tracer): void {
-  const underWay = new WeakMap<object, ServerResponse>();
-  server.on('request', ({ socket }, response) => underWay.set(socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (LEFT.has(error.code) || !socket.writable) return socket.destroy();
     const { status, message } = KNOWN[error.code ?? ''] ?? NO_HTTP;
-    const response = underWay.get(socket);
+    const response = tracer.last(socket);
     if (response === undefined || response.writableFinished)
       return socket.end(bare(status, message, tracer.odd(socket, status)));
     if (response.headersSent) return socket.destroy();

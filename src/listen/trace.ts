@@ -5,26 +5,58 @@ import type { Socket } from 'node:net';
 import type { Log } from '../observe/log.ts';
 import type { Observer, Visit } from '../observe/observer.ts';
 import { plainAddress } from './guard.ts';
+import type { UnderWay } from './under-way.ts';
 
-/** What is learned of a request on its way. */
-export interface Trace extends Pick<Visit, 'request'> {
+/** One request under way, and what is learned of it. */
+export class Trace {
+  /** Its id. */
+  readonly request: string;
+  /** The address of the client. */
+  readonly from: string;
+  readonly response: ServerResponse;
+  /** Monotonic ms. */
+  readonly began = performance.now();
   /** The row of the table that it was for. */
-  route: string;
-  principal?: string | undefined;
+  route = 'none';
+  principal: string | undefined = undefined;
   /** It was for something that is there, and that whoever asked may not know of. */
-  hidden?: true;
+  hidden: true | undefined = undefined;
+  /** Since when something of its answer waits to be taken; monotonic ms. */
+  unread: number | undefined = undefined;
+  /** Its place among the others, see `UnderWay`. */
+  before: Trace | undefined = undefined;
+  after: Trace | undefined = undefined;
+  #slow: { slow(): void } | undefined = undefined;
+
+  constructor(request: string, from: string, response: ServerResponse) {
+    this.request = request;
+    this.from = from;
+    this.response = response;
+  }
+
+  /** Whom to tell, once, when the answer takes long. */
+  set whenSlow(told: { slow(): void }) {
+    this.#slow = told;
+  }
+
+  isSlow(): void {
+    const told = this.#slow;
+    this.#slow = undefined;
+    told?.slow();
+  }
 }
 
 export interface Tracer {
   begin(request: IncomingMessage, response: ServerResponse): Trace;
+  /** The answer to the last request on a connection. */
+  last(socket: Socket): ServerResponse | undefined;
   /** Tells of what never became a request; its id. */
   odd(socket: Socket, status: number): string;
 }
 
-/** Not a header yet: one that is set before `writeHead` makes Node look at every other one by one. */
-const REQUEST_ID = Symbol('request id');
+const TRACE = Symbol('trace');
 
-type Traced = ServerResponse & { [REQUEST_ID]?: string };
+type Traced = ServerResponse & { [TRACE]?: Trace };
 
 /** An id that somebody else gave is kept where it cannot be taken for anything else in a log. */
 const SANE = /^[\w.:+=~-]{1,128}$/;
@@ -34,45 +66,48 @@ const MAX_PATH = 200;
 export interface TracerOptions {
   log: Log;
   emit: Observer['emit'];
+  underWay: Pick<UnderWay, 'add' | 'remove'>;
   /** The address of a client. */
   from(request: IncomingMessage): string;
 }
 
-export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tracer {
+export function createTracer({ log, emit, underWay, from: addressOf }: TracerOptions): Tracer {
   const run = randomBytes(4).toString('hex');
   let last = 0;
 
   const nextId = () => `${run}-${(++last).toString(36)}`;
 
+  /** Listens to every response, which is `this`. */
+  function over(this: Traced): void {
+    const trace = this[TRACE];
+    if (trace === undefined) return;
+    underWay.remove(trace);
+    const { request, route, principal, hidden, from, began } = trace;
+    const { method = '', url = '/', socket } = this.req;
+    const ms = performance.now() - began;
+    const path = plainPath(url);
+    // A client that left before it was answered.
+    const status = this.headersSent ? this.statusCode : 499;
+    const { received, sent } = bytesOf(socket);
+    emit({
+      type: 'visit',
+      visit: { request, route, principal, hidden, method, path, status, ms, from, received, sent },
+    });
+    log.info(`${method} ${path} ${status}`, { request, ms: Math.round(ms * 10) / 10, token: principal, from });
+  }
+
   return {
     begin(request, response) {
       const given = request.headers['x-request-id'];
       const id = typeof given === 'string' && SANE.test(given) ? given : nextId();
-      const trace: Trace = { request: id, route: 'none' };
-      (response as Traced)[REQUEST_ID] = id;
-      const { socket, method = '', url = '/' } = request;
-      const from = addressOf(request);
-      const clock = performance.now();
-      response.on('close', () => {
-        const ms = performance.now() - clock;
-        const path = plainPath(url);
-        // A client that left before it was answered.
-        const status = response.headersSent ? response.statusCode : 499;
-        const { route, principal, hidden } = trace;
-        const { received, sent } = bytesOf(socket);
-        emit({
-          type: 'visit',
-          visit: { request: id, route, principal, hidden, method, path, status, ms, from, received, sent },
-        });
-        log.info(`${method} ${path} ${status}`, {
-          request: id,
-          ms: Math.round(ms * 10) / 10,
-          token: principal,
-          from,
-        });
-      });
+      const trace = new Trace(id, addressOf(request), response);
+      (response as Traced)[TRACE] = trace;
+      connectionOf(request.socket).response = response;
+      underWay.add(trace);
+      response.on('close', over);
       return trace;
     },
+    last: (socket) => connectionOf(socket).response,
     odd(socket, status) {
       const [request, from] = [nextId(), plainAddress(socket.remoteAddress)];
       const visit = { request, method: '', path: '', route: 'none', status, ms: 0, from, ...bytesOf(socket) };
@@ -83,15 +118,23 @@ export function createTracer({ log, emit, from: addressOf }: TracerOptions): Tra
   };
 }
 
-/** What was counted of a connection so far. */
-const COUNTED = Symbol('bytes counted');
+const CONNECTION = Symbol('connection');
 
-type Counted = Socket & { [COUNTED]?: { read: number; written: number } };
+/** What is known of a connection: the bytes that were counted so far, and its last answer. */
+interface Connection {
+  read: number;
+  written: number;
+  response: ServerResponse | undefined;
+}
+
+function connectionOf(socket: Socket & { [CONNECTION]?: Connection }): Connection {
+  socket[CONNECTION] ??= { read: 0, written: 0, response: undefined };
+  return socket[CONNECTION];
+}
 
 /** Bytes since the last request on this connection; what belongs to none is counted with the next. */
-function bytesOf(socket: Counted): Pick<Visit, 'received' | 'sent'> {
-  socket[COUNTED] ??= { read: 0, written: 0 };
-  const counted = socket[COUNTED];
+function bytesOf(socket: Socket): Pick<Visit, 'received' | 'sent'> {
+  const counted = connectionOf(socket);
   const { bytesRead, bytesWritten } = socket;
   const bytes = { received: bytesRead - counted.read, sent: bytesWritten - counted.written };
   counted.read = bytesRead;
@@ -99,9 +142,13 @@ function bytesOf(socket: Counted): Pick<Visit, 'received' | 'sent'> {
   return bytes;
 }
 
+export function traceOf(response: Traced): Trace | undefined {
+  return response[TRACE];
+}
+
 /** The id that the answer carries. */
 export function requestIdOf(response: Traced): string | undefined {
-  return response[REQUEST_ID];
+  return response[TRACE]?.request;
 }
 
 /** Without its query, which may hold anything, and without what could forge a line. */

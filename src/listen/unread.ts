@@ -1,16 +1,7 @@
 /** Answers that their clients do not take: so many bytes for each client, then its oldest connections are cut. */
-import type { ServerResponse } from 'node:http';
-import { InFlight } from '../in-flight.ts';
 import type { Log } from '../observe/log.ts';
+import { plainAddress } from './guard.ts';
 import type { Trace } from './trace.ts';
-
-export interface Unread {
-  /** Looks at an answer until it is over. */
-  watch(response: ServerResponse, from: string, trace: Pick<Trace, 'principal'>): void;
-  /** Cuts what is too much; done by itself while there are answers. */
-  sweep(): void;
-  close(): void;
-}
 
 export interface UnreadOptions {
   log: Pick<Log, 'warn'>;
@@ -25,41 +16,19 @@ const CALM = 64 * 1024 * 1024;
 const MOST = 192 * 1024 * 1024;
 /** ms for which a client that is merely busy is left alone. */
 const PATIENCE = 5000;
-/** ms between two looks. */
-const LOOK = 250;
 
-interface Waiting {
-  response: ServerResponse;
-  /** The token, or the address where there are none. */
-  owner(): string;
-  /** Since when something of it waits. */
-  since?: number | undefined;
-}
+/** What is looked at of a request. */
+type Answered = Pick<Trace, 'response' | 'principal' | 'unread'>;
 
-export function createUnread({ log, calm = CALM, most = MOST, now = () => performance.now() }: UnreadOptions): Unread {
-  const answers = new InFlight<Waiting>();
-  let last = 0;
-  let timer: NodeJS.Timeout | undefined;
-
-  /** What waits for each client, the oldest first. */
-  const byOwner = (time: number): Map<string, Waiting[]> => {
-    const found = new Map<string, Waiting[]>();
-    for (const one of answers.values()) {
-      one.since = one.response.writableLength === 0 ? undefined : (one.since ?? time);
-      if (one.since === undefined) continue;
-      const own = found.get(one.owner());
-      if (own === undefined) found.set(one.owner(), [one]);
-      else own.push(one);
-    }
-    return found;
-  };
-  const sweep = () => {
+/** Returns what cuts what is too much of the answers under way. */
+export function createUnread({ log, calm = CALM, most = MOST, now = () => performance.now() }: UnreadOptions) {
+  return (underWay: Iterable<Answered>): void => {
     const time = now();
-    for (const [owner, waiting] of byOwner(time)) {
+    for (const [owner, waiting] of byOwner(underWay, time)) {
       let total = waiting.reduce((sum, { response }) => sum + response.writableLength, 0);
       let cut = 0;
-      for (const { response, since = time } of waiting) {
-        if (total <= calm || (total <= most && time - since < PATIENCE)) break;
+      for (const { response, unread = time } of waiting) {
+        if (total <= calm || (total <= most && time - unread < PATIENCE)) break;
         total -= response.writableLength;
         response.req.socket.destroy();
         cut += 1;
@@ -67,23 +36,18 @@ export function createUnread({ log, calm = CALM, most = MOST, now = () => perfor
       if (cut > 0) log.warn(`${cut} answers were not read and are cut`, { client: owner });
     }
   };
-  const look = () => {
-    timer = undefined;
-    sweep();
-    if (answers.size > 0) schedule();
-  };
-  const schedule = () => {
-    timer ??= setTimeout(look, LOOK).unref();
-  };
+}
 
-  return {
-    watch(response, from, trace) {
-      const place = ++last;
-      answers.set(place, { response, owner: () => trace.principal ?? from });
-      response.on('close', () => answers.delete(place));
-      schedule();
-    },
-    sweep,
-    close: () => clearTimeout(timer),
-  };
+/** What waits for each client, the oldest first. A client is its token, or its address where there are none. */
+function byOwner(underWay: Iterable<Answered>, time: number): Map<string, Answered[]> {
+  const found = new Map<string, Answered[]>();
+  for (const one of underWay) {
+    one.unread = one.response.writableLength === 0 ? undefined : (one.unread ?? time);
+    if (one.unread === undefined) continue;
+    const owner = one.principal ?? plainAddress(one.response.req.socket.remoteAddress);
+    const own = found.get(owner);
+    if (own === undefined) found.set(owner, [one]);
+    else own.push(one);
+  }
+  return found;
 }

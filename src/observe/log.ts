@@ -30,13 +30,13 @@ export function createLog(options: LogOptions = {}): Log {
     (options.write ?? writeError)(lines);
     if (file !== undefined) appendTo(file, lines);
   };
-  const lines = options.write === undefined ? gathered(write) : { add: write, flush: () => undefined };
+  const lines = gathered((said) => write(said.map(format).join('')));
 
   const emit = (level: keyof Log) => (message: string, fields?: LogFields) => {
     if (RANK[level] > rank) return;
-    lines.add(format(level, message, fields));
+    lines.add({ at: Date.now(), level, message, fields });
     // What went wrong may be the last thing that is said.
-    if (RANK[level] < RANK.info) lines.flush();
+    if (options.write !== undefined || RANK[level] < RANK.info) lines.flush();
   };
   return { error: emit('error'), warn: emit('warn'), info: emit('info'), debug: emit('debug') };
 }
@@ -48,26 +48,34 @@ function writeError(lines: string): void {
   process.stderr.write(lines);
 }
 
+interface Said {
+  /** Epoch ms. */
+  at: number;
+  level: keyof Log;
+  message: string;
+  fields: LogFields | undefined;
+}
+
 /** ms that lines wait for others. */
 const GATHER = 20;
 
-/** Several lines in one write: a busy gateway has thousands a second. What is left is written at the end of the process. */
-function gathered(write: (lines: string) => void): { add(line: string): void; flush(): void } {
-  let waiting = '';
+/** Several lines made and written in one go: a busy gateway has thousands a second. What is left is written at the end of the process. */
+function gathered(write: (said: Said[]) => void): { add(one: Said): void; flush(): void } {
+  let waiting: Said[] = [];
   let timer: NodeJS.Timeout | undefined;
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (waiting === '') return;
-    const lines = waiting;
-    waiting = '';
+    if (waiting.length === 0) return;
+    const said = waiting;
+    waiting = [];
     process.off('exit', flush);
-    write(lines);
+    write(said);
   };
   return {
-    add(line) {
-      if (waiting === '') process.on('exit', flush);
-      waiting += line;
+    add(one) {
+      if (waiting.length === 0) process.on('exit', flush);
+      waiting.push(one);
       timer ??= setTimeout(flush, GATHER).unref();
     },
     flush,
@@ -75,15 +83,15 @@ function gathered(write: (lines: string) => void): { add(line: string): void; fl
 }
 
 /** A message of several lines is indented from the second on, so that none of them looks like another message. */
-function textLine(level: string, message: string, fields: LogFields = {}): string {
+function textLine({ level, message, fields = {} }: Said): string {
   let tail = '';
   for (const [key, value] of Object.entries(fields)) if (value !== undefined) tail += ` ${key}=${plain(value)}`;
   const said = ORDINARY.test(message) ? message : visible(message).replaceAll('\n', '\n  ');
   return `mcpx ${level}: ${said}${tail}\n`;
 }
 
-function jsonLine(level: string, message: string, fields: LogFields = {}): string {
-  return `${JSON.stringify({ time: new Date().toISOString(), level, message, ...fields })}\n`;
+function jsonLine({ at, level, message, fields }: Said): string {
+  return `${JSON.stringify({ time: new Date(at).toISOString(), level, message, ...fields })}\n`;
 }
 
 /** What needs no second look, which is nearly everything. */

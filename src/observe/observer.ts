@@ -34,7 +34,7 @@ export interface CallRecord extends Call {
   outcome: Outcome;
   /** Why it did not succeed, as a code or a sentence without values. */
   reason?: string | undefined;
-  /** What went in and out, by reference, for whoever was asked to keep it; never shown otherwise. */
+  /** What went in and out, by reference, for whoever was asked to keep it; never shown otherwise. Absent where nobody listens. */
   values?: { arguments?: unknown; result?: unknown } | undefined;
 }
 
@@ -86,18 +86,42 @@ export interface Visit {
   sent: number;
 }
 
+type Hear = (happening: Happening) => void;
+
 export interface Observer {
   emit(happening: Happening): void;
-  /** Returns what ends it. */
-  subscribe(hear: (happening: Happening) => void): () => void;
+  /** Told of everything at once. Returns what ends it. */
+  subscribe(hear: Hear): () => void;
+  /** Told of everything in its order, a moment later and without values, for whoever only counts; `settle` comes before its numbers are read. */
+  tally(hear: Hear): void;
+  /** Tells those who count what they have not heard yet. */
+  settle(): void;
   calls(scope: Scope): Calls;
 }
 
+/** ms, and happenings, that wait for more: counting many in a row takes a fraction of the time that counting each between two calls would. */
+const GATHER = 20;
+const MOST = 256;
+
 export function createObserver(): Observer {
-  const listeners = new Set<(happening: Happening) => void>();
+  const listeners = new Set<Hear>();
+  const tallies: Hear[] = [];
+  let waiting: Happening[] = [];
+  let timer: NodeJS.Timeout | undefined;
   let lastCall = 0;
+  const settle = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    const happenings = waiting;
+    waiting = [];
+    for (const happening of happenings) for (const hear of tallies) hear(happening);
+  };
   const emit: Observer['emit'] = (happening) => {
     for (const hear of listeners) hear(happening);
+    waiting.push(happening);
+    // What has values must not wait: they may be large.
+    if (listeners.size > 0 || waiting.length >= MOST) settle();
+    else timer ??= setTimeout(settle, GATHER).unref();
   };
   return {
     emit,
@@ -105,6 +129,8 @@ export function createObserver(): Observer {
       listeners.add(hear);
       return () => void listeners.delete(hear);
     },
+    tally: (hear) => void tallies.push(hear),
+    settle,
     calls: ({ profile, principal }) => {
       const callOf = ({ kind, server, name, method, request }: CallStart): Call => {
         const id = String(++lastCall);
@@ -117,7 +143,7 @@ export function createObserver(): Observer {
           emit({ type: 'call_began', call });
           return (outcome, { reason, result } = {}) => {
             const ms = performance.now() - clock;
-            const values = { arguments: started.arguments, result };
+            const values = listeners.size > 0 ? { arguments: started.arguments, result } : undefined;
             emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values } });
           };
         },
