@@ -232,6 +232,6 @@ export const BUILTINS = ['time', 'text', 'math', 'memory', 'json'] as const;
 
 /** The profile that `/mcp` and stdio mean without a name: the one asked for, else `default`, else the first enabled one. */
 export function mainProfile(config: Pick<Config, 'profiles' | 'profile'>): Profile | undefined {
-  const enabled = config.profiles.filter((profile) => profile.enabled);
-  return enabled.find((profile) => profile.name === (config.profile ?? 'default')) ?? enabled[0];
+  const { profiles, profile: asked = 'default' } = config;
+  return profiles.find(({ enabled, name }) => enabled && name === asked) ?? profiles.find(({ enabled }) => enabled);
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { RPC_CODES } from '../errors.ts';
 import type { RpcResponse } from '../wire/message.ts';
 import { Verbatim } from '../wire/verbatim.ts';
-import type { EventStream } from './events.ts';
+import { EventStream } from './events.ts';
 import { sendEmpty, sendPieces, sendText } from './reply.ts';
 import { requestIdOf, traceOf } from './trace.ts';
 
@@ -21,11 +21,17 @@ export interface AnswerOptions {
   /** Whether several answers, or one, are an array. */
   batch: boolean;
   headers?: Record<string, string>;
-  /** Makes the stream when one is needed. */
-  stream(): EventStream;
-  /** Everything that was owed is written or never comes; says how many answers there were. */
-  done?(stream: EventStream | undefined, answers: number): void;
+  /** Where its stream comes from when one is needed (default: one that nobody can resume). */
+  streams?: Streams;
 }
+
+export interface Streams {
+  open(): EventStream;
+  /** Everything that was owed on it is written or never comes; says how many answers there were. */
+  finished(stream: EventStream, answers: number): void;
+}
+
+const UNNAMED: Streams = { open: () => new EventStream(), finished: () => undefined };
 
 /** Characters of all answers to a batch together. */
 const MAX_BATCH = 64 * 1024 * 1024;
@@ -102,9 +108,11 @@ export class Answer {
   skip(): void {
     this.#owed -= 1;
     if (this.#owed > 0) return;
-    if (this.#stream !== undefined) this.#stream.end();
-    else this.#sendJson();
-    this.#options.done?.(this.#stream, this.#given);
+    if (this.#stream === undefined) this.#sendJson();
+    else {
+      this.#stream.end();
+      this.#streams.finished(this.#stream, this.#given);
+    }
   }
 
   #sendJson(): void {
@@ -115,11 +123,15 @@ export class Answer {
     else sendText(response, this.#status, batch ? `[${this.#texts.join(',')}]` : first, headers);
   }
 
+  get #streams(): Streams {
+    return this.#options.streams ?? UNNAMED;
+  }
+
   /** A client that left before it knew of a stream cannot come back for it. */
   #open(): void {
-    const { response, headers = {}, stream } = this.#options;
+    const { response, headers = {} } = this.#options;
     if (response.destroyed) return;
-    this.#stream = stream();
+    this.#stream = this.#streams.open();
     this.#stream.attach(response, { headers });
     for (const text of this.#texts.splice(0)) this.#stream.push(text, { kept: true });
   }

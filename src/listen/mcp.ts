@@ -6,7 +6,6 @@ import { INVALID_REQUEST, isRecord, isRequest, type Params, type RpcRequest } fr
 import { type Accepts, Answer } from './answer.ts';
 import type { Posted } from './body.ts';
 import { isModern, MODERN_VERSION } from './envelope.ts';
-import { EventStream } from './events.ts';
 import { serveModern } from './modern.ts';
 import { acceptsEvents, readAccept, readVersion, VERSIONS_TEXT } from './negotiate.ts';
 import { sendEmpty, sendRpcError } from './reply.ts';
@@ -16,14 +15,15 @@ import { hasRoom, type McpDeps, type McpVisit, openFront, receive } from './visi
 
 const SESSION_HEADER = 'mcp-session-id';
 
-export async function servePost(visit: McpVisit, deps: McpDeps): Promise<void> {
-  const { request, response } = visit;
-  const accepts = readAccept(request.headers.accept);
+export function servePost(visit: McpVisit, deps: McpDeps): void | Promise<void> {
+  const accepts = readAccept(visit.request.headers.accept);
   if (!accepts.json && !accepts.events)
-    return refuse(response, 406, 'the client must accept application/json or text/event-stream');
-  const posted = await receive(visit, deps);
-  if (posted === undefined) return;
+    return refuse(visit.response, 406, 'the client must accept application/json or text/event-stream');
+  return receive(visit, deps).then((posted) => posted && servePosted(posted, accepts, visit, deps));
+}
 
+function servePosted(posted: Posted, accepts: Accepts, visit: McpVisit, deps: McpDeps): void | Promise<void> {
+  const { request, response } = visit;
   const first = posted.messages[0];
   if (!posted.batch && first !== undefined && isRequest(first) && isModern(first, request.headers))
     return serveModern(first, accepts, visit, deps);
@@ -120,8 +120,7 @@ async function initialize(request: RpcRequest, accepts: Accepts, visit: McpVisit
   sessions.add(session);
   const reply = (outcome: { result: unknown } | { error: ReturnType<typeof toRpcError> }) => {
     const headers: Record<string, string> = 'result' in outcome ? { 'Mcp-Session-Id': session.id } : {};
-    const stream = () => new EventStream();
-    new Answer({ response, accepts, owed: 1, batch: false, headers, stream }).give({
+    new Answer({ response, accepts, owed: 1, batch: false, headers }).give({
       jsonrpc: '2.0',
       id: request.id,
       ...outcome,
@@ -153,7 +152,7 @@ async function answerAlone(posted: Posted, accepts: Accepts, visit: McpVisit, de
   const owed = requests.length + refused.length;
   if (owed === 0) return sendEmpty(response, 202);
   const { front, close } = openFront(visit, deps, { notify: () => undefined, lasts: 'request' });
-  const answer = new Answer({ response, accepts, owed, batch, stream: () => new EventStream() });
+  const answer = new Answer({ response, accepts, owed, batch });
   const push = (message: unknown) => void answer.push(JSON.stringify(message), { kept: false });
   const calls = requests.map((request) => ({ request, call: new IncomingCall(request, push, ALONE) }));
   response.once('close', () => {

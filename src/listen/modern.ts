@@ -6,7 +6,6 @@ import { IncomingCall } from '../wire/incoming.ts';
 import { METHOD_NOT_FOUND, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
 import { argumentMismatch, type Envelope, HEADER_MISMATCH, readEnvelope } from './envelope.ts';
-import { EventStream } from './events.ts';
 import { sendRpcError } from './reply.ts';
 import { serveListen } from './subscriptions.ts';
 import { requestIdOf } from './trace.ts';
@@ -50,7 +49,7 @@ async function answer(
   { response, accepts }: Pick<McpVisit, 'response'> & { accepts: Accepts },
 ): Promise<void> {
   const { round } = turn;
-  const reply = new Answer({ response, accepts, owed: 1, batch: false, stream: () => new EventStream() });
+  const reply = new Answer({ response, accepts, owed: 1, batch: false });
   const push = (message: unknown) => void reply.push(JSON.stringify(message), { kept: false });
   const incoming = new IncomingCall(request, push, ALONE);
   const gone = () => round.abort('the client went away');

@@ -17,7 +17,7 @@ import {
   type RpcResponse,
 } from '../wire/message.ts';
 import { createPeer, type Incoming, type Peer, type Receiver } from '../wire/peer.ts';
-import { type Accepts, Answer } from './answer.ts';
+import { type Accepts, Answer, type Streams } from './answer.ts';
 import type { Posted } from './body.ts';
 import { EventStream, type Parking } from './events.ts';
 import { sendEmpty } from './reply.ts';
@@ -66,6 +66,11 @@ export class HttpSession implements Member {
   readonly #asked = new InFlight<Answer>();
   readonly #streams = new Map<string, EventStream>();
   #lastStream = 0;
+  /** Those of answers. */
+  readonly #answerStreams: Streams = {
+    open: () => this.#stream((++this.#lastStream).toString(36)),
+    finished: (stream, answers) => this.#finished(stream, answers),
+  };
   /** Resolves when the stream of GET is there for the first time. */
   readonly #attached: Promise<void>;
   #attach: () => void = () => undefined;
@@ -125,20 +130,13 @@ export class HttpSession implements Member {
 
   post(posted: Posted, response: ServerResponse, accepts: Accepts): void {
     const { messages, refused, batch } = posted;
-    const owed = messages.filter(isRequest).length + refused.length;
+    const owed = messages.reduce((sum, message) => sum + (isRequest(message) ? 1 : 0), refused.length);
     if (owed === 0) {
       for (const message of messages) this.#receive(message);
       sendEmpty(response, 202);
       return;
     }
-    const answer = new Answer({
-      response,
-      accepts,
-      owed,
-      batch,
-      stream: () => this.#stream((++this.#lastStream).toString(36)),
-      done: (stream, answers) => this.#finished(stream, answers),
-    });
+    const answer = new Answer({ response, accepts, owed, batch, streams: this.#answerStreams });
     for (const one of refused) answer.give(one);
     for (const message of messages) {
       if (isRequest(message)) this.#begin(message, answer);
@@ -267,9 +265,9 @@ export class HttpSession implements Member {
   }
 
   /** A finished stream may still be asked for, by a client that lost its connection; one without an answer must not be, or it would come back for it forever. */
-  #finished(stream: EventStream | undefined, answers: number): void {
-    const name = stream?.name;
-    if (stream === undefined || name === undefined) return;
+  #finished(stream: EventStream, answers: number): void {
+    const { name } = stream;
+    if (name === undefined) return;
     if (answers === 0) this.#streams.delete(name);
     else this.#options.parking.park(stream, () => this.#streams.delete(name));
   }

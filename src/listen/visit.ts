@@ -68,21 +68,35 @@ export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps
 
 const JSON_BODY = /^application\/json\s*(?:;|$)/i;
 
+type Receiving = Pick<McpVisit, 'request' | 'response' | 'principal'>;
+type ReceivingDeps = Pick<McpDeps, 'maxBody' | 'rate' | 'bodies'>;
+
+const NOTHING = Promise.resolve(undefined);
+
 /** The messages of the body; where there are none, the answer is on its way. */
-export async function receive(
-  { request, response, principal }: Pick<McpVisit, 'request' | 'response' | 'principal'>,
-  { maxBody, rate, bodies }: Pick<McpDeps, 'maxBody' | 'rate' | 'bodies'>,
-): Promise<Posted | undefined> {
+export function receive(visit: Receiving, deps: ReceivingDeps): Promise<Posted | undefined> {
+  if (!mayBePosted(visit, deps)) return NOTHING;
+  return readBody(visit.request, deps.maxBody).then((body) => messagesIn(body, visit, deps));
+}
+
+/** Whether a body may come at all. */
+function mayBePosted({ request, response }: Receiving, { bodies, maxBody }: ReceivingDeps): boolean {
   if (!JSON_BODY.test(request.headers['content-type'] ?? '')) {
     sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'the Content-Type must be application/json' });
-    return undefined;
+    return false;
   }
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
     sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'a body must not be compressed' });
-    return undefined;
+    return false;
   }
-  if (!fits({ request, response }, bodies, maxBody)) return undefined;
-  const body = await readBody(request, maxBody);
+  return fits({ request, response }, bodies, maxBody);
+}
+
+function messagesIn(
+  body: string | undefined,
+  { response, principal }: Receiving,
+  { maxBody, rate }: ReceivingDeps,
+): Posted | undefined {
   if (body === undefined) {
     const message = `the body is larger than ${maxBody} bytes`;
     sendRpcError(response, 413, { code: INVALID_REQUEST, message }, { Connection: 'close' });

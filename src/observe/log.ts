@@ -85,7 +85,7 @@ function gathered(write: (said: Said[]) => void): { add(one: Said): void; flush(
 /** A message of several lines is indented from the second on, so that none of them looks like another message. */
 function textLine({ level, message, fields = {} }: Said): string {
   let tail = '';
-  for (const [key, value] of Object.entries(fields)) if (value !== undefined) tail += ` ${key}=${plain(value)}`;
+  for (const key of Object.keys(fields)) if (fields[key] !== undefined) tail += ` ${key}=${plain(fields[key])}`;
   const said = ORDINARY.test(message) ? message : visible(message).replaceAll('\n', '\n  ');
   return `mcpx ${level}: ${said}${tail}\n`;
 }

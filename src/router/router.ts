@@ -162,37 +162,44 @@ export function createRouter(deps: RouterDeps): Router {
     return run(request, listed, checked.args, record);
   }
 
-  async function run(
-    request: ToolCall,
-    { tool, upstreamName }: ListedTool,
-    args: unknown,
-    record: Recorder,
-  ): Promise<ToolResult> {
-    const { server, meta, mode } = request;
-    const asked = admission.confirm(request, tool, args);
-    if (asked !== undefined) await settled(asked, record);
+  function run(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
+    const asked = admission.confirm(request, listed.tool, args);
+    if (asked === undefined) return carryOut(request, listed, args, record);
+    return settled(asked, record).then(() => carryOut(request, listed, args, record));
+  }
+
+  /** Short, as whatever has a name here is kept for every call under way. */
+  async function carryOut(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
     enter(admission, record);
     try {
-      const connection = connectionTo(server, request);
-      const transparent = mode === 'verbatim';
-      const own = { name: upstreamName, arguments: args };
-      const extra = transparent ? request.extra : undefined;
-      const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
-      const how = { transparent, repeatable: mayRepeat(tool), verbatim: transparent && request.verbatim };
-      const sent = send(connection, 'tools/call', params, request, how);
-      const result = readResult(request, await sent);
-      record(result.isError === true ? 'tool_error' : 'ok', { result });
-      tasks.note(server, result);
-      // Who calls verbatim is never shown what worked before.
-      if (result.isError === true) experience.failed(server, tool.name);
-      else if (mode !== 'verbatim') experience.worked(server, tool.name, args);
-      return result;
+      return answered(request, listed.tool, args, record, await sendCall(request, listed, args));
     } catch (error) {
       record('failed', { reason: reasonOf(error) });
-      throw describe(error, server, request.tool);
+      throw describe(error, request.server, request.tool);
     } finally {
       admission.leave();
     }
+  }
+
+  function sendCall(request: ToolCall, { tool, upstreamName }: ListedTool, args: unknown): Promise<unknown> {
+    const { server, meta, mode } = request;
+    const transparent = mode === 'verbatim';
+    const own = { name: upstreamName, arguments: args };
+    const extra = transparent ? request.extra : undefined;
+    const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
+    const how = { transparent, repeatable: mayRepeat(tool), verbatim: transparent && request.verbatim };
+    return send(connectionTo(server, request), 'tools/call', params, request, how);
+  }
+
+  function answered(request: ToolCall, tool: Tool, args: unknown, record: Recorder, answer: unknown): ToolResult {
+    const { server, mode } = request;
+    const result = readResult(request, answer);
+    record(result.isError === true ? 'tool_error' : 'ok', { result });
+    tasks.note(server, result);
+    // Who calls verbatim is never shown what worked before.
+    if (result.isError === true) experience.failed(server, tool.name);
+    else if (mode !== 'verbatim') experience.worked(server, tool.name, args);
+    return result;
   }
 
   async function forward(request: Forward): Promise<unknown> {

@@ -179,6 +179,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     },
     about(origin) {
       if (origin !== undefined) return find(origin)?.options;
+      if (calls.size === 0) return undefined;
       let last: RequestOptions | undefined;
       for (const { options } of calls.values()) {
         if (!options.asked) continue;

@@ -2,7 +2,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { Answer } from '../../src/listen/answer.ts';
-import { EventStream } from '../../src/listen/events.ts';
 
 function collect(batch: boolean, owed: number) {
   let sent = '';
@@ -13,8 +12,7 @@ function collect(batch: boolean, owed: number) {
     },
     writableLength: 0,
   } as unknown as ServerResponse;
-  const stream = () => new EventStream();
-  const answer = new Answer({ response, accepts: { json: true, events: false }, owed, batch, stream });
+  const answer = new Answer({ response, accepts: { json: true, events: false }, owed, batch });
   const give = (id: number, mb: number) => answer.give({ jsonrpc: '2.0', id, result: 'x'.repeat(mb * 1024 * 1024) });
   return { give, sent: () => JSON.parse(sent) };
 }
