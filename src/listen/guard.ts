@@ -46,12 +46,16 @@ const STRANGE_ORIGIN = {
 export function refusal(request: IncomingMessage, rules: HostRules): { message: string; hint: string } | undefined {
   const direct = request.headers.host ?? '';
   const host = (rules.trustProxy ? first(request.headers['x-forwarded-host']) : undefined) ?? direct;
-  const known = (one: string) => isPlainLoopback(one, rules) || knownHost(hostName(one), request, rules);
   // A page can forge the header of a proxy, but not Host: where no token protects, Host itself must be known as well.
-  if (!known(host) || (rules.open && host !== direct && !known(direct))) return STRANGE_HOST;
+  if (!isKnown(host, request, rules) || (rules.open && host !== direct && !isKnown(direct, request, rules)))
+    return STRANGE_HOST;
   const { origin } = request.headers;
   if (origin === undefined || rules.origins.includes(origin)) return undefined;
   return origin === `http://${host}` || origin === `https://${host}` ? undefined : STRANGE_ORIGIN;
+}
+
+function isKnown(host: string, request: IncomingMessage, rules: HostRules): boolean {
+  return isPlainLoopback(host, rules) || knownHost(hostName(host), request, rules);
 }
 
 /** What nearly every request says, told without taking it apart. */

@@ -173,23 +173,24 @@ function admit(
   { settings, auth, stopping, mcp }: Served,
   anonymous: true | undefined,
 ): Principal | undefined | 'refused' {
-  const no = (status: number, why: Parameters<typeof refuse>[2], headers?: Record<string, string>): 'refused' => {
-    refuse(response, status, why, headers);
-    return 'refused';
-  };
   const { url = '/', method = '' } = request;
   const { host, hosts, trustProxy, cors } = settings;
   const stranger = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
-  if (stranger !== undefined) return no(403, stranger);
-  if (url.length > MAX_URL) return no(414, `the URL is longer than ${MAX_URL} characters`);
+  if (stranger !== undefined) return no(response, 403, stranger);
+  if (url.length > MAX_URL) return no(response, 414, `the URL is longer than ${MAX_URL} characters`);
   if (crossOrigin(request, response, cors.origins)) return 'refused';
-  if (stopping.aborted) return no(503, 'mcpx is stopping', { Connection: 'close' });
+  if (stopping.aborted) return no(response, 503, 'mcpx is stopping', { Connection: 'close' });
   const principal = auth.principal(request.headers.authorization);
   trace.principal = principal?.name;
   if (auth.required && principal === undefined && !anonymous)
-    return no(401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+    return no(response, 401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
   if (method === 'POST' && !isTimely({ response, principal }, mcp.rate)) return 'refused';
   return principal;
+}
+
+function no(...refused: Parameters<typeof refuse>): 'refused' {
+  refuse(...refused);
+  return 'refused';
 }
 
 function bind(server: Server, host: string, port: number): Promise<void> {

@@ -115,20 +115,23 @@ export const ROUTES: readonly Route[] = [
   { path: '/metrics', methods: { GET: serveMetrics }, offered: ({ metrics }) => metrics },
 ];
 
+interface Found {
+  route: Route;
+  parts: ReadonlyMap<string, string>;
+}
+
 /** Those without a name in their path, which most requests are for. */
-const PLAIN = new Map(ROUTES.filter(({ path }) => !path.includes('{')).map((route) => [route.path, route]));
-const NO_PARTS: ReadonlyMap<string, string> = new Map();
+const PLAIN: ReadonlyMap<string, Found> = new Map(
+  ROUTES.filter(({ path }) => !path.includes('{')).map((route) => [route.path, { route, parts: new Map() }]),
+);
 const ROWS = ROUTES.map((route) => ({ route, segments: route.path.split('/') }));
 
 /** The route of a path. Rows without a name in them come before those with one in the same place. */
-export function findRoute(
-  asked: string,
-  settings: Settings['http'],
-): { route: Route; parts: ReadonlyMap<string, string> } | undefined {
+export function findRoute(asked: string, settings: Settings['http']): Found | undefined {
   // People write `/mcp/` and mean `/mcp`.
   const path = asked.length > 1 && asked.endsWith('/') ? asked.slice(0, -1) : asked;
   const plain = PLAIN.get(path);
-  if (plain !== undefined && (plain.offered?.(settings) ?? true)) return { route: plain, parts: NO_PARTS };
+  if (plain !== undefined && (plain.route.offered?.(settings) ?? true)) return plain;
   const given = path.split('/');
   for (const { route, segments } of ROWS) {
     const parts = segments.length === given.length ? partsOf(segments, given) : undefined;
@@ -170,6 +173,6 @@ function openMcp(serve: ServeMcp, own?: FrontKind): Serve {
         hint: 'leave it out, or correct it',
       });
     const front = wanted ?? own;
-    return serve({ request, response, profile, ...(front && { front }), ...(principal && { principal }) }, mcp);
+    return serve({ request, response, profile, front, principal }, mcp);
   };
 }

@@ -27,8 +27,8 @@ export interface McpVisit {
   request: IncomingMessage;
   response: ServerResponse;
   profile: string;
-  front?: FrontKind;
-  principal?: Principal;
+  front?: FrontKind | undefined;
+  principal?: Principal | undefined;
 }
 
 export interface McpDeps {

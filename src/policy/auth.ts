@@ -36,8 +36,8 @@ export function createAuthenticator(
     same: (principal, hashed) =>
       known.find((token) => timingSafeEqual(token.digest, hashed) && sameJson(token.principal, principal))?.principal,
     principal(header) {
-      const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
-      if (given === undefined) return undefined;
+      const given = header && /^Bearer +(\S+) *$/i.exec(header)?.[1];
+      if (!given) return undefined;
       const hashed = digest(given);
       // Every token is compared, so that the time does not tell which one came close.
       return known.filter((token) => timingSafeEqual(token.digest, hashed))[0]?.principal;

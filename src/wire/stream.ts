@@ -2,8 +2,9 @@
 import type { Readable, Writable } from 'node:stream';
 import { McpxError } from '../errors.ts';
 import { createDecoder, type Decoded, encode, type Framing, type Invalid, MAX_MESSAGE_BYTES } from './framing.ts';
-import { isRequest, isResponse, type Message } from './message.ts';
+import { isResponse, type Message } from './message.ts';
 import type { Channel, Receiver } from './peer.ts';
+import { Traffic } from './traffic.ts';
 import { undelivered } from './undelivered.ts';
 import { release, sizeOf, Verbatim } from './verbatim.ts';
 
@@ -38,8 +39,8 @@ export interface StreamChannel extends Channel {
 
 const MAX_QUEUED = 1024 * 1024;
 /**
- * Up to so many requests under way, what is sent is written as soon as the promises of this moment are done, as waiting for the event
- * loop costs a lone call a system call more. Beyond, it waits for the loop, in which many connections may have something to send.
+ * What is alone is written at once. Up to so many requests under way, what is sent is written as soon as the promises of this moment are
+ * done, as waiting for the event loop costs a system call more. Beyond, it waits for the loop, in which many connections may have something to send.
  */
 const FEW = 8;
 /** Bytes by which a message may grow on its way: its id is another. */
@@ -59,8 +60,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   /** Length of the write that the far side has not taken yet; there is one at a time. */
   let writing = 0;
   let scheduled = false;
-  /** Our requests without an answer, roughly: one that is given up may still be answered. */
-  let underWay = 0;
+  const traffic = new Traffic();
   let noInput = false;
   let ended = false;
   let closed = false;
@@ -114,12 +114,15 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     if (isResponse(message) && message.result instanceof Verbatim)
       queueLarge(message.result.answer(message.id), framing);
     else queueText(encode(message, framing));
-    if (isRequest(message)) underWay += 1;
-    else if (underWay > 0 && isCancellation(message)) underWay -= 1;
+    traffic.sent(message);
     if (overflow === 'keep-answers' && queued() > maxBytes) input.pause();
     if (scheduled || writing > 0) return;
+    if (traffic.isLone(message)) {
+      flush();
+      return;
+    }
     scheduled = true;
-    if (underWay > FEW) setImmediate(flush);
+    if (traffic.ours > FEW) setImmediate(flush);
     else process.nextTick(flush);
   };
 
@@ -139,7 +142,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
 
   const takeLarge = (pieces: Buffer[]): boolean => {
     const answered = receiver?.large?.(pieces) ?? false;
-    if (answered && underWay > 0) underWay -= 1;
+    if (answered) traffic.answered();
     return answered;
   };
 
@@ -166,7 +169,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     for (const one of decoded) {
       if (closed) return;
       if (one.message) {
-        if (underWay > 0 && isResponse(one.message)) underWay -= 1;
+        traffic.received(one.message);
         receiver?.message(one.message);
       } else deliverInvalid(one.invalid);
     }
@@ -220,10 +223,6 @@ function tooLarge(maxBytes: number): McpxError {
   return new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`, {
     hint: 'raise "limits.messageBytes" in the config',
   });
-}
-
-function isCancellation(message: Message): boolean {
-  return 'method' in message && message.method === 'notifications/cancelled';
 }
 
 function isHangup(error: NodeJS.ErrnoException): boolean {

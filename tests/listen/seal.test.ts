@@ -25,11 +25,18 @@ test('is worth nothing once it was changed', () => {
   fc.assert(
     fc.property(fc.nat(sealed.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, other) => {
       const changed = sealed.slice(0, at) + other + sealed.slice(at + 1);
-      // The last character of base64 has bits that say nothing.
-      if (changed !== sealed && at < sealed.length - 1) expect(seal.open(changed, origin)).toBeUndefined();
+      if (changed !== sealed) expect(seal.open(changed, origin)).toBeUndefined();
     }),
   );
-  for (const forged of ['', '.', `${sealed}-TAMPERED`, `${sealed}.x`, sealed.split('.')[0] ?? '']) {
+  const swapped = sealed.replace(/[-+]/g, '+').replace(/[_/]/g, '/');
+  for (const forged of [
+    '',
+    '.',
+    ...(swapped === sealed ? [] : [swapped]),
+    `${sealed}-TAMPERED`,
+    `${sealed}.x`,
+    sealed.split('.')[0] ?? '',
+  ]) {
     expect(seal.open(forged, origin)).toBeUndefined();
   }
 });

@@ -233,17 +233,47 @@ describe('what is sent at several moments', () => {
     expect(writes).toHaveLength(2);
   });
 
+  test('waits for nothing where there is nothing else: the only request under way, and the answer to the only one', async () => {
+    const { channel, input, writes } = open();
+    channel.send(request(1));
+    expect(writes).toHaveLength(1);
+    input.write('{"jsonrpc":"2.0","id":1,"result":{}}\n');
+    await tick();
+    channel.send(note(1));
+    expect(writes).toHaveLength(1);
+    await tick();
+    input.write('{"jsonrpc":"2.0","id":7,"method":"r"}\n');
+    await tick();
+    channel.send({ jsonrpc: '2.0', id: 7, result: {} });
+    expect(writes).toHaveLength(3);
+  });
+
+  test('an answer waits for others while requests of the far side are under way, unless they are given up', async () => {
+    const { channel, input, writes } = open();
+    for (const id of [1, 2, 3]) input.write(`${JSON.stringify(request(id))}\n`);
+    await tick();
+    channel.send({ jsonrpc: '2.0', id: 1, result: {} });
+    expect(writes).toHaveLength(0);
+    await settle();
+    expect(writes).toHaveLength(1);
+    input.write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}\n');
+    await tick();
+    channel.send({ jsonrpc: '2.0', id: 3, result: {} });
+    expect(writes).toHaveLength(2);
+  });
+
   test('is written together while many are, and again at once when they are answered or given up', async () => {
     const { channel, input, writes } = open();
     for (let id = 1; id <= 10; id++) channel.send(request(id));
     await tick();
-    expect(writes).toHaveLength(1);
+    // The first was alone; the others came while it was written.
+    expect(writes).toHaveLength(2);
     channel.send(note(1));
     await settle();
     channel.send(note(2));
-    expect(writes).toHaveLength(1);
-    await tick();
     expect(writes).toHaveLength(2);
+    await tick();
+    expect(writes).toHaveLength(3);
 
     input.write('{"jsonrpc":"2.0","id":1,"result":{}}\n');
     await tick();
@@ -251,6 +281,6 @@ describe('what is sent at several moments', () => {
     await tick();
     channel.send(note(3));
     await settle();
-    expect(writes).toHaveLength(4);
+    expect(writes).toHaveLength(5);
   });
 });
