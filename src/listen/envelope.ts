@@ -11,6 +11,9 @@ export const META = 'io.modelcontextprotocol/';
 export const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 
+/** Looked for in every request. */
+const VERSION_KEY = `${META}protocolVersion`;
+
 const ENVELOPE: ReadonlySet<string> = new Set(
   ['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'].map((name) => `${META}${name}`),
 );
@@ -51,12 +54,12 @@ const CACHEABLE: ReadonlySet<string> = new Set([
 
 /** Dates compare as text. */
 export function isModernVersion(version: unknown): boolean {
-  return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) && version >= MODERN_VERSION;
+  return typeof version === 'string' && version >= MODERN_VERSION && /^\d{4}-\d\d-\d\d$/.test(version);
 }
 
 /** By the body, by the header alone, or by what only this era asks; `initialize` belongs to the legacy era whatever comes with it. */
 export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHeaders = {}): boolean {
-  const claim = metaOf(params)[`${META}protocolVersion`];
+  const claim = metaOf(params)[VERSION_KEY];
   if (claim !== undefined || method === 'server/discover') return true;
   return method !== 'initialize' && isModernVersion(headers['mcp-protocol-version']);
 }
@@ -64,9 +67,9 @@ export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHe
 /** Without headers, where the transport has none, the body speaks for itself. */
 export function readEnvelope(request: RpcRequest, headers?: IncomingHttpHeaders): Envelope | Refused {
   const meta = metaOf(request.params);
-  const version = meta[`${META}protocolVersion`];
+  const version = meta[VERSION_KEY];
   const capabilities = meta[`${META}clientCapabilities`];
-  if (typeof version !== 'string') return invalid(`"_meta" must have "${META}protocolVersion"`);
+  if (typeof version !== 'string') return invalid(`"_meta" must have "${VERSION_KEY}"`);
   if (!isRecord(capabilities)) return invalid(`"_meta" must have "${META}clientCapabilities"`);
   const wrong = headers && mismatch(request, headers, version);
   if (wrong !== undefined) return { code: HEADER_MISMATCH, message: `Header mismatch: ${wrong}` };

@@ -11,6 +11,7 @@ import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
 import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { closeIdle } from './idle.ts';
 import { answerMalformed } from './malformed.ts';
 import { refuse, sendError } from './refuse.ts';
 import { createRounds } from './rounds.ts';
@@ -84,11 +85,13 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     from: (request) => clientAddress(request, served.settings.trustProxy),
   });
   answerMalformed(server, tracer);
+  const endIdle = closeIdle(server, { since: tracer.idleSince });
   server.on('request', (request, response) =>
     visit({ request, response, trace: tracer.begin(request, response) }, served),
   );
   await bind(server, host, port).catch((error) => {
     sessions.close('');
+    endIdle();
     throw error;
   });
   server.on('error', (error) => log.error(`the listener failed: ${messageOf(error)}`));
@@ -110,6 +113,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       return stop(server, sessions).finally(() => {
         rounds.close();
         underWay.close();
+        endIdle();
       });
     },
   };

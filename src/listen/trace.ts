@@ -50,6 +50,8 @@ export interface Tracer {
   begin(request: IncomingMessage, response: ServerResponse): Trace;
   /** The answer to the last request on a connection. */
   last(socket: Socket): ServerResponse | undefined;
+  /** Since when nothing is under way on a connection; monotonic ms. */
+  idleSince(socket: Socket): number | undefined;
   /** Tells of what never became a request; its id. */
   odd(socket: Socket, status: number): string;
 }
@@ -84,11 +86,15 @@ export function createTracer({ log, emit, underWay, from: addressOf }: TracerOpt
     underWay.remove(trace);
     const { request, route, principal, hidden, from, began } = trace;
     const { method = '', url = '/', socket } = this.req;
-    const ms = performance.now() - began;
+    const now = performance.now();
+    const ms = now - began;
     const path = plainPath(url);
     // A client that left before it was answered.
     const status = this.headersSent ? this.statusCode : 499;
-    const { received, sent } = bytesOf(socket);
+    const connection = connectionOf(socket);
+    connection.open -= 1;
+    connection.used = now;
+    const { received, sent } = bytesSince(connection, socket);
     emit({
       type: 'visit',
       visit: { request, route, principal, hidden, method, path, status, ms, from, received, sent },
@@ -102,15 +108,22 @@ export function createTracer({ log, emit, underWay, from: addressOf }: TracerOpt
       const id = typeof given === 'string' && SANE.test(given) ? given : nextId();
       const trace = new Trace(id, addressOf(request), response);
       (response as Traced)[TRACE] = trace;
-      connectionOf(request.socket).response = response;
+      const connection = connectionOf(request.socket);
+      connection.open += 1;
+      connection.response = response;
       underWay.add(trace);
       response.on('close', over);
       return trace;
     },
     last: (socket) => connectionOf(socket).response,
+    idleSince(socket) {
+      const { open, used } = connectionOf(socket);
+      return open > 0 ? undefined : used;
+    },
     odd(socket, status) {
       const [request, from] = [nextId(), plainAddress(socket.remoteAddress)];
-      const visit = { request, method: '', path: '', route: 'none', status, ms: 0, from, ...bytesOf(socket) };
+      const bytes = bytesSince(connectionOf(socket), socket);
+      const visit = { request, method: '', path: '', route: 'none', status, ms: 0, from, ...bytes };
       emit({ type: 'visit', visit });
       log.info(`malformed request ${status}`, { request, from });
       return request;
@@ -120,21 +133,26 @@ export function createTracer({ log, emit, underWay, from: addressOf }: TracerOpt
 
 const CONNECTION = Symbol('connection');
 
-/** What is known of a connection: the bytes that were counted so far, and its last answer. */
+/** What is known of a connection. */
 interface Connection {
+  /** Bytes that were counted so far. */
   read: number;
   written: number;
+  /** Requests under way. */
+  open: number;
+  /** When the last one was over, or the connection was first looked at; monotonic ms. */
+  used: number;
+  /** The last answer. */
   response: ServerResponse | undefined;
 }
 
 function connectionOf(socket: Socket & { [CONNECTION]?: Connection }): Connection {
-  socket[CONNECTION] ??= { read: 0, written: 0, response: undefined };
+  socket[CONNECTION] ??= { read: 0, written: 0, open: 0, used: performance.now(), response: undefined };
   return socket[CONNECTION];
 }
 
 /** Bytes since the last request on this connection; what belongs to none is counted with the next. */
-function bytesOf(socket: Socket): Pick<Visit, 'received' | 'sent'> {
-  const counted = connectionOf(socket);
+function bytesSince(counted: Connection, socket: Socket): Pick<Visit, 'received' | 'sent'> {
   const { bytesRead, bytesWritten } = socket;
   const bytes = { received: bytesRead - counted.read, sent: bytesWritten - counted.written };
   counted.read = bytesRead;

@@ -57,9 +57,9 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
   // Asked at every call, and nearly always the same: written only when a part of it is another.
   let seen = { catalog: -1, pinned: -1, offered: '', text: '' };
   const revision = () => {
-    const now = { catalog: catalog.revision, pinned: pinned(), offered: offered() ?? '' };
-    const same = seen.catalog === now.catalog && seen.pinned === now.pinned && seen.offered === now.offered;
-    if (!same) seen = { ...now, text: `${now.catalog} ${now.pinned} ${now.offered}` };
+    const [listed, held, set] = [catalog.revision, pinned(), offered() ?? ''];
+    if (seen.catalog !== listed || seen.pinned !== held || seen.offered !== set)
+      seen = { catalog: listed, pinned: held, offered: set, text: `${listed} ${held} ${set}` };
     return seen.text;
   };
 
