@@ -200,17 +200,22 @@ async function turn({ target, client, child }, { alone = ALONE, together = TOGET
   return { us: median(times), perSecond, cpu: target === 'direct' ? Number.NaN : (cpuOf(child.pid) - cpu) / together };
 }
 
-/** Turns of all targets until the time is over; another one begins each time. */
+/** In another order each time: what a program leaves behind, in the caches and in the client, must not always hit the same one. */
+function shuffled(list) {
+  return list
+    .map((one) => [Math.random(), one])
+    .sort(([a], [b]) => a - b)
+    .map(([, one]) => one);
+}
+
+/** Turns of all targets until the time is over. */
 async function measure(targets, seconds) {
   const samples = Object.fromEntries(targets.map(({ target }) => [target, []]));
   // Compilers take a while to see what is hot.
   for (const one of targets) for (let warm = 0; warm < 3; warm++) await turn(one, { alone: 300, together: 3000 });
   const end = Date.now() + seconds * 1000;
   for (let turns = 0; turns < LEAST_TURNS || Date.now() < end; turns++) {
-    for (let next = 0; next < targets.length; next++) {
-      const one = targets[(turns + next) % targets.length];
-      samples[one.target].push(await turn(one));
-    }
+    for (const one of shuffled(targets)) samples[one.target].push(await turn(one));
   }
   return samples;
 }

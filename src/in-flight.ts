@@ -1,4 +1,4 @@
-/** What comes and goes with every call, by its id. */
+/** What comes and goes with every call: by its id, or in the order in which it came. */
 
 type Id = string | number;
 
@@ -50,5 +50,52 @@ export class InFlight<V> {
 
   values(): V[] {
     return this.entries().map(([, value]) => value);
+  }
+}
+
+/** Where something stands in an `InOrder`. */
+export interface Place<V> {
+  readonly value: V;
+  before: Place<V> | undefined;
+  after: Place<V> | undefined;
+}
+
+/** A list that each joins and leaves with a few writes, wherever it stands. */
+export class InOrder<V> implements Iterable<V> {
+  #first: Place<V> | undefined;
+  #last: Place<V> | undefined;
+
+  get isEmpty(): boolean {
+    return this.#first === undefined;
+  }
+
+  add(value: V): Place<V> {
+    const place: Place<V> = { value, before: this.#last, after: undefined };
+    if (this.#last === undefined) this.#first = place;
+    else this.#last.after = place;
+    this.#last = place;
+    return place;
+  }
+
+  /** One that has left already is left alone. */
+  remove(place: Place<V>): void {
+    const { before, after } = place;
+    if (before === undefined && this.#first !== place) return;
+    if (before === undefined) this.#first = after;
+    else before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    // One that has left must not keep those alive that came after it.
+    place.before = undefined;
+    place.after = undefined;
+  }
+
+  /** The oldest first; whoever looks at one may remove it. */
+  *[Symbol.iterator](): Generator<V> {
+    for (let next = this.#first; next !== undefined; ) {
+      const { value, after } = next;
+      next = after;
+      yield value;
+    }
   }
 }

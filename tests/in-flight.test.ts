@@ -1,6 +1,6 @@
 /** The table of what is in flight: ids of both kinds, names that mean something to objects, and an order. */
 import { describe, expect, it } from 'vitest';
-import { InFlight } from '../src/in-flight.ts';
+import { InFlight, InOrder, type Place } from '../src/in-flight.ts';
 
 describe('what is in flight', () => {
   it('is found by its id until it is removed, a number and its text being two ids', () => {
@@ -34,5 +34,47 @@ describe('what is in flight', () => {
     table.set('x', 'd');
     table.clear();
     expect([table.size, table.has('x')]).toEqual([0, false]);
+  });
+});
+
+describe('what is in order', () => {
+  it('stands as it came, wherever others leave', () => {
+    const list = new InOrder<string>();
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => list.add(name)) as [
+      Place<string>,
+      Place<string>,
+      Place<string>,
+      Place<string>,
+    ];
+    list.remove(b);
+    expect([...list]).toEqual(['a', 'c', 'd']);
+    list.remove(a);
+    list.remove(d);
+    expect([...list]).toEqual(['c']);
+    list.remove(c);
+    expect([[...list], list.isEmpty]).toEqual([[], true]);
+    list.add('e');
+    expect([[...list], list.isEmpty]).toEqual([['e'], false]);
+    // Whoever holds on to one that has left holds on to no other.
+    expect([a, b, c, d].flatMap(({ before, after }) => [before, after])).toEqual(Array(8).fill(undefined));
+  });
+
+  it('loses nothing when one leaves twice', () => {
+    const list = new InOrder<string>();
+    const [a, b] = [list.add('a'), list.add('b')];
+    list.add('c');
+    for (const place of [b, b, a, a]) list.remove(place);
+    expect([...list]).toEqual(['c']);
+  });
+
+  it('may lose one that is looked at', () => {
+    const list = new InOrder<number>();
+    const places = [1, 2, 3].map((value) => list.add(value));
+    const seen: number[] = [];
+    for (const value of list) {
+      seen.push(value);
+      list.remove(places[value - 1] as Place<number>);
+    }
+    expect([seen, [...list]]).toEqual([[1, 2, 3], []]);
   });
 });

@@ -3,7 +3,6 @@ import type { Settings } from '../config/config.ts';
 import type { LiveCall, LiveEvent, Status } from '../listen/gateway.ts';
 import { type Audit, createAudit } from '../observe/audit.ts';
 import type { Family } from '../observe/exposition.ts';
-import { createLiveCalls, type LiveCalls } from '../observe/live.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics, DENIED, type Metrics } from '../observe/metrics.ts';
 import { type Call, createObserver, type Happening, type Observer } from '../observe/observer.ts';
@@ -15,7 +14,8 @@ import { accessOf, type Running } from './running.ts';
 
 export interface Counts {
   stats: Stats;
-  live: LiveCalls;
+  /** Calls under way, the oldest first. */
+  live: Call[];
   metrics: Metrics;
 }
 
@@ -31,19 +31,17 @@ export interface Observed {
 export function createObserved(log: Log): Observed {
   const observer = createObserver();
   const stats = createStats();
-  const live = createLiveCalls();
   const metrics = createMetrics();
   let endAudit = (): void => undefined;
   observer.tally((happening) => {
     if (happening.type === 'call_ended') stats.record(happening.call);
-    live.hear(happening);
     metrics.hear(happening);
   });
   return {
     observer,
     counts() {
       observer.settle();
-      return { stats, live, metrics };
+      return { stats, metrics, live: observer.underWay() };
     },
     audit({ file, values }) {
       const next = file === null ? undefined : createAudit({ file, values, log });
@@ -117,7 +115,15 @@ const STATES = ['idle', 'connecting', 'ready', 'backoff', 'closed', 'disabled'];
 /** The numbers of what a principal may use. */
 export function metricsFor(
   principal: Principal | undefined,
-  { metrics, running, status }: { metrics: Metrics; running: ReadonlyMap<string, Running>; status: Status },
+  {
+    metrics,
+    live,
+    running,
+    status,
+  }: Pick<Counts, 'metrics' | 'live'> & {
+    running: ReadonlyMap<string, Running>;
+    status: Status;
+  },
 ): Family[] {
   const visible = ({ profile, server, tool }: { profile: string; server: string; tool: string }) => {
     const found = running.get(profile);
@@ -131,7 +137,7 @@ export function metricsFor(
       samples: [{ labels: { version: VERSION }, value: 1 }],
     },
     // How often something was denied would tell a token that it is there.
-    ...metrics.families(visible).filter(({ name }) => name !== DENIED || seesAll(principal)),
+    ...metrics.families(live.length, visible).filter(({ name }) => name !== DENIED || seesAll(principal)),
     {
       ...{ name: 'mcpx_upstream_state', type: 'gauge', help: '1 for the state that a server is in.' },
       samples: status.profiles.flatMap(({ name: profile, servers }) =>

@@ -120,6 +120,6 @@ const MAX_LIVE = 100;
 
 function callCounts({ stats, live }: Described['counts'], principal: Principal | undefined): Status['calls'] {
   const { calls, errors } = stats.snapshot();
-  const seen = live.list().filter((call) => maySeeCall(principal, call));
+  const seen = live.filter((call) => maySeeCall(principal, call));
   return { calls, errors, live: seen.slice(0, MAX_LIVE).map(liveCall) };
 }

@@ -39,7 +39,7 @@ export function sendText(
   headers: Record<string, string> = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
-  writeHead(response, status, { 'Content-Length': Buffer.byteLength(text), ...headers });
+  writeHead(response, status, Buffer.byteLength(text), headers);
   response.end(text);
   cutStalled(response);
 }
@@ -52,14 +52,15 @@ export function sendPieces(
   headers: Record<string, string> = {},
 ): void {
   if (response.headersSent || response.destroyed) return;
-  writeHead(response, status, { 'Content-Length': sizeOf(pieces), ...headers });
+  writeHead(response, status, sizeOf(pieces), headers);
   for (const piece of pieces) response.write(piece);
   response.end(() => release(pieces));
   cutStalled(response);
 }
 
-function writeHead(response: ServerResponse, status: number, own: OutgoingHttpHeaders): void {
-  response.writeHead(status, headersOf(response, { 'Content-Type': 'application/json', ...own }));
+function writeHead(response: ServerResponse, status: number, size: number, headers: Record<string, string>): void {
+  const own = { 'Content-Type': 'application/json', 'Content-Length': size, ...headers };
+  response.writeHead(status, headersOf(response, own));
 }
 
 /** Nothing waits for ever for a client that does not take it. */

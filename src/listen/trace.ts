@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Place } from '../in-flight.ts';
 import type { Log } from '../observe/log.ts';
 import type { Observer, Visit } from '../observe/observer.ts';
 import { plainAddress } from './guard.ts';
@@ -23,9 +24,8 @@ export class Trace {
   hidden: true | undefined = undefined;
   /** Since when something of its answer waits to be taken; monotonic ms. */
   unread: number | undefined = undefined;
-  /** Its place among the others, see `UnderWay`. */
-  before: Trace | undefined = undefined;
-  after: Trace | undefined = undefined;
+  /** Among the others. */
+  place: Place<Trace> | undefined = undefined;
   #slow: { slow(): void } | undefined = undefined;
 
   constructor(request: string, from: string, response: ServerResponse) {
@@ -82,8 +82,8 @@ export function createTracer({ log, emit, underWay, from: addressOf }: TracerOpt
   /** Listens to every response, which is `this`. */
   function over(this: Traced): void {
     const trace = this[TRACE];
-    if (trace === undefined) return;
-    underWay.remove(trace);
+    if (trace?.place === undefined) return;
+    underWay.remove(trace.place);
     const { request, route, principal, hidden, from, began } = trace;
     const { method = '', url = '/', socket } = this.req;
     const now = performance.now();
@@ -111,7 +111,7 @@ export function createTracer({ log, emit, underWay, from: addressOf }: TracerOpt
       const connection = connectionOf(request.socket);
       connection.open += 1;
       connection.response = response;
-      underWay.add(trace);
+      trace.place = underWay.add(trace);
       response.on('close', over);
       return trace;
     },

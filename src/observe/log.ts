@@ -82,19 +82,31 @@ function gathered(write: (said: Said[]) => void): { add(one: Said): void; flush(
   };
 }
 
+/** What is ordinary as a whole is so in all its parts, and nearly every line is. */
+function textLine(said: Said): string {
+  const line = `mcpx ${said.level}: ${said.message}${tailOf(said.fields, quick)}`;
+  return `${ORDINARY.test(line) ? line : carefulLine(said)}\n`;
+}
+
 /** A message of several lines is indented from the second on, so that none of them looks like another message. */
-function textLine({ level, message, fields = {} }: Said): string {
+function carefulLine({ level, message, fields }: Said): string {
+  return `mcpx ${level}: ${visible(message).replaceAll('\n', '\n  ')}${tailOf(fields, plain)}`;
+}
+
+function tailOf(fields: LogFields = {}, write: (value: unknown) => string): string {
   let tail = '';
-  for (const key of Object.keys(fields)) if (fields[key] !== undefined) tail += ` ${key}=${plain(fields[key])}`;
-  const said = ORDINARY.test(message) ? message : visible(message).replaceAll('\n', '\n  ');
-  return `mcpx ${level}: ${said}${tail}\n`;
+  for (const key of Object.keys(fields)) if (fields[key] !== undefined) tail += ` ${key}=${write(fields[key])}`;
+  return tail;
+}
+
+function quick(value: unknown): string {
+  return typeof value === 'string' && !value.includes(' ') ? value : plain(value);
 }
 
 function jsonLine({ at, level, message, fields }: Said): string {
   return `${JSON.stringify({ time: new Date(at).toISOString(), level, message, ...fields })}\n`;
 }
 
-/** What needs no second look, which is nearly everything. */
 const ORDINARY = /^[\x20-\x7e]*$/;
 const WORD = /^[\x21-\x7e]+$/;
 

@@ -7,7 +7,8 @@ export type Visible = (thing: { profile: string; server: string; tool: string })
 
 export interface Metrics {
   hear(happening: Happening): void;
-  families(visible?: Visible): Family[];
+  /** Calls under way are known elsewhere. */
+  families(underWay: number, visible?: Visible): Family[];
 }
 
 interface Series {
@@ -39,7 +40,6 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   const durations = new Map<string, Histogram>();
   const bytes = { received: 0, sent: 0 };
   const reloads = { ok: 0, failed: 0 };
-  let underWay = 0;
   let denied = 0;
 
   const seriesOf = (call: CallRecord): Series => {
@@ -61,7 +61,6 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
       denied += 1;
       return;
     }
-    underWay -= 1;
     const { outcomes, seconds } = seriesOf(call);
     outcomes.set(call.outcome, (outcomes.get(call.outcome) ?? 0) + 1);
     observe(seconds, call.ms / 1000);
@@ -81,12 +80,11 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
 
   return {
     hear(happening) {
-      if (happening.type === 'call_began') underWay += 1;
-      else if (happening.type === 'call_ended') called(happening.call);
+      if (happening.type === 'call_ended') called(happening.call);
       else if (happening.type === 'visit') visited(happening.visit);
       else if (happening.type === 'reload') reloads[happening.ok ? 'ok' : 'failed'] += 1;
     },
-    families(visible = () => true) {
+    families(underWay, visible = () => true) {
       const seen = series.filter(({ labels }) => visible(labels));
       return [
         {

@@ -1,5 +1,7 @@
 /** What happens in a running mcpx, told once to everybody who counts it, keeps it or shows it. */
 
+import { InOrder } from '../in-flight.ts';
+
 export type CallKind = 'tool' | 'prompt' | 'resource' | 'task';
 
 /** How a call ended: the tool's own failure, ours or the upstream's, arguments that do not fit, not permitted. */
@@ -92,11 +94,13 @@ export interface Observer {
   emit(happening: Happening): void;
   /** Told of everything at once. Returns what ends it. */
   subscribe(hear: Hear): () => void;
-  /** Told of everything in its order, a moment later and without values, for whoever only counts; `settle` comes before its numbers are read. */
+  /** Told of everything that is over in its order, a moment later, for whoever only counts; `settle` comes before its numbers are read. */
   tally(hear: Hear): void;
   /** Tells those who count what they have not heard yet. */
   settle(): void;
   calls(scope: Scope): Calls;
+  /** The calls under way just now, the oldest first. */
+  underWay(): Call[];
 }
 
 /** ms, and happenings, that wait for more: counting many in a row takes a fraction of the time that counting each between two calls would. */
@@ -106,6 +110,7 @@ const MOST = 256;
 export function createObserver(): Observer {
   const listeners = new Set<Hear>();
   const tallies: Hear[] = [];
+  const underWay = new InOrder<Call>();
   let waiting: Happening[] = [];
   let timer: NodeJS.Timeout | undefined;
   let lastCall = 0;
@@ -116,8 +121,11 @@ export function createObserver(): Observer {
     waiting = [];
     for (const happening of happenings) for (const hear of tallies) hear(happening);
   };
-  const emit: Observer['emit'] = (happening) => {
+  const tell = (happening: Happening) => {
     for (const hear of listeners) hear(happening);
+  };
+  const emit: Observer['emit'] = (happening) => {
+    tell(happening);
     waiting.push(happening);
     // What has values must not wait: they may be large.
     if (listeners.size > 0 || waiting.length >= MOST) settle();
@@ -131,6 +139,7 @@ export function createObserver(): Observer {
     },
     tally: (hear) => void tallies.push(hear),
     settle,
+    underWay: () => [...underWay],
     calls: ({ profile, principal }) => {
       const callOf = ({ kind, server, name, method, request }: CallStart): Call => {
         const id = String(++lastCall);
@@ -140,8 +149,11 @@ export function createObserver(): Observer {
         begin(started) {
           const clock = performance.now();
           const call = callOf(started);
-          emit({ type: 'call_began', call });
+          const place = underWay.add(call);
+          // Who counts calls counts those that are over.
+          if (listeners.size > 0) tell({ type: 'call_began', call });
           return (outcome, { reason, result } = {}) => {
+            underWay.remove(place);
             const ms = performance.now() - clock;
             const values = listeners.size > 0 ? { arguments: started.arguments, result } : undefined;
             emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values } });

@@ -15,8 +15,8 @@ function watched(options?: Parameters<typeof createMetrics>[0]) {
   const call = (name: string, outcome: 'ok' | 'failed' = 'ok', profile = 'default') =>
     observer.calls({ profile }).begin(start(name))(outcome);
   const deny = (name: string) => observer.calls({ profile: 'default' }).deny(start(name));
-  const scrape = (visible?: Parameters<typeof metrics.families>[0]) =>
-    parseMetrics(exposition(metrics.families(visible)));
+  const scrape = (visible?: Parameters<typeof metrics.families>[1]) =>
+    parseMetrics(exposition(metrics.families(7, visible)));
   return { observer, call, deny, scrape };
 }
 
@@ -30,7 +30,7 @@ test('calls are counted by server, tool and outcome, with a histogram of how lon
     { name: 'mcpx_calls_total', labels: { profile: 'default', server: 's', tool: 't', outcome: 'failed' }, value: 1 },
   ]);
   expect(families.get('mcpx_calls_denied_total')?.samples[0]?.value).toBe(1);
-  expect(families.get('mcpx_calls_in_flight')?.samples[0]?.value).toBe(0);
+  expect(families.get('mcpx_calls_in_flight')?.samples[0]?.value).toBe(7);
   const counts = families.get('mcpx_call_duration_seconds')?.samples.filter(({ name }) => name.endsWith('_count'));
   expect(counts).toMatchObject([{ value: 3 }]);
 });

@@ -1,5 +1,5 @@
 /** The one place that tells what happens. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createObserver, type Happening } from '../../src/observe/observer.ts';
 import { CALLER, createWorld } from '../world.ts';
 
@@ -49,5 +49,57 @@ test('what the router does is told: what was asked, how it ended, and why as a c
     ['tool_error', undefined],
     ['failed', 'failed'],
     ['refused', 'arguments'],
+  ]);
+});
+
+test('who only counts hears of what is over in its order, a moment later, or when the numbers are wanted', () => {
+  vi.useFakeTimers();
+  try {
+    const observer = createObserver();
+    const counted: string[] = [];
+    observer.tally((happening) => counted.push(happening.type === 'call_ended' ? happening.call.name : happening.type));
+    const call = (name: string) =>
+      observer.calls({ profile: 'p' }).begin({ kind: 'tool', server: 's', name, method: 'tools/call', arguments: 1 });
+    const [first, second] = [call('first'), call('second')];
+    expect(observer.underWay().map(({ name }) => name)).toEqual(['first', 'second']);
+    second('ok', { result: 2 });
+    observer.emit({ type: 'reload', ok: true, message: '' });
+    first('failed');
+    expect([counted, observer.underWay()]).toEqual([[], []]);
+    observer.settle();
+    expect(counted).toEqual(['second', 'reload', 'first']);
+    call('third')('ok');
+    vi.advanceTimersByTime(50);
+    expect(counted).toHaveLength(4);
+    for (let calls = 0; calls < 1000; calls += 1) call('many')('ok');
+    expect(counted.length).toBeGreaterThan(700);
+    observer.settle();
+    expect(counted).toHaveLength(1004);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('what went in and out is held for nobody who only counts', () => {
+  const observer = createObserver();
+  const values: unknown[] = [];
+  observer.tally((happening) => values.push(happening.type === 'call_ended' && happening.call.values));
+  const call = () =>
+    observer.calls({ profile: 'p' }).begin({ kind: 'tool', server: 's', name: 't', method: 'm', arguments: 'in' })(
+      'ok',
+      {
+        result: 'out',
+      },
+    );
+  call();
+  observer.settle();
+  expect(values).toEqual([undefined]);
+  const heard: unknown[] = [];
+  observer.subscribe((happening) => heard.push(happening.type === 'call_ended' && happening.call.values));
+  call();
+  // Nothing waits while somebody listens.
+  expect([heard, values]).toEqual([
+    [false, { arguments: 'in', result: 'out' }],
+    [undefined, { arguments: 'in', result: 'out' }],
   ]);
 });
