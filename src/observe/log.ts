@@ -56,8 +56,9 @@ interface Said {
   fields: LogFields | undefined;
 }
 
-/** ms that lines wait for others. */
+/** ms, and lines, that wait for others. */
 const GATHER = 20;
+const MOST = 64;
 
 /** Several lines made and written in one go: a busy gateway has thousands a second. What is left is written at the end of the process. */
 function gathered(write: (said: Said[]) => void): { add(one: Said): void; flush(): void } {
@@ -76,7 +77,8 @@ function gathered(write: (said: Said[]) => void): { add(one: Said): void; flush(
     add(one) {
       if (waiting.length === 0) process.on('exit', flush);
       waiting.push(one);
-      timer ??= setTimeout(flush, GATHER).unref();
+      if (waiting.length >= MOST) flush();
+      else timer ??= setTimeout(flush, GATHER).unref();
     },
     flush,
   };

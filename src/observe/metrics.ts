@@ -36,7 +36,9 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   /** By profile, server and tool: a key made of all three would have to be written for every call. */
   const byName = new Map<string, Map<string, Map<string, Series>>>();
   const series: Series[] = [];
-  const pages = new Map<string, Page>();
+  /** The same, by route, method and status. */
+  const byRoute = new Map<string, Map<string, Map<number, Page>>>();
+  const pages: Page[] = [];
   const durations = new Map<string, Histogram>();
   const bytes = { received: 0, sent: 0 };
   const reloads = { ok: 0, failed: 0 };
@@ -67,10 +69,11 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   };
   const visited = ({ method, route, status, ms, received, sent }: Visit) => {
     const known = METHODS.has(method) ? method : OTHER;
-    const key = `${known} ${route} ${status}`;
-    const page = pages.get(key) ?? { labels: { method: known, route, status: String(status) }, count: 0 };
+    const answers = within(within(byRoute, route), known);
+    const page = answers.get(status) ?? { labels: { method: known, route, status: String(status) }, count: 0 };
+    if (page.count === 0) pages.push(page);
     page.count += 1;
-    pages.set(key, page);
+    answers.set(status, page);
     const seconds = durations.get(route) ?? createHistogram(VISIT_BOUNDS);
     durations.set(route, seconds);
     observe(seconds, ms / 1000);
@@ -101,7 +104,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
         gauge('mcpx_calls_in_flight', 'Calls under way.', underWay),
         {
           ...{ name: 'mcpx_http_requests_total', type: 'counter', help: 'HTTP requests that are over.' },
-          samples: [...pages.values()].map(({ labels, count }) => ({ labels, value: count })),
+          samples: pages.map(({ labels, count }) => ({ labels, value: count })),
         },
         {
           ...{ name: 'mcpx_http_request_duration_seconds', type: 'histogram', help: 'How long answers took.' },
@@ -119,10 +122,10 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
 }
 
 /** The map of a key, made when it is first asked for. */
-function within<T>(maps: Map<string, Map<string, T>>, key: string): Map<string, T> {
+function within<K, T>(maps: Map<string, Map<K, T>>, key: string): Map<K, T> {
   const found = maps.get(key);
   if (found !== undefined) return found;
-  const made = new Map<string, T>();
+  const made = new Map<K, T>();
   maps.set(key, made);
   return made;
 }

@@ -105,7 +105,7 @@ export interface Observer {
 
 /** ms, and happenings, that wait for more: counting many in a row takes a fraction of the time that counting each between two calls would. */
 const GATHER = 20;
-const MOST = 256;
+const MOST = 64;
 
 export function createObserver(): Observer {
   const listeners = new Set<Hear>();
