@@ -36,6 +36,8 @@ const ALONE = 50;
 const TOGETHER = 1000;
 const IN_FLIGHT = 100;
 const LEAST_TURNS = 5;
+/** Each with new processes: where code and data come to lie is luck, for as long as a process lives. */
+const ROUNDS = 4;
 /** ms for a program to start. */
 const PATIENCE = 20_000;
 
@@ -209,15 +211,13 @@ function shuffled(list) {
 }
 
 /** Turns of all targets until the time is over. */
-async function measure(targets, seconds) {
-  const samples = Object.fromEntries(targets.map(({ target }) => [target, []]));
+async function measure(targets, samples, seconds) {
   // Compilers take a while to see what is hot.
   for (const one of targets) for (let warm = 0; warm < 3; warm++) await turn(one, { alone: 300, together: 3000 });
   const end = Date.now() + seconds * 1000;
   for (let turns = 0; turns < LEAST_TURNS || Date.now() < end; turns++) {
     for (const one of shuffled(targets)) samples[one.target].push(await turn(one));
   }
-  return samples;
 }
 
 /** A line of /proc/<pid>/status, in bytes. */
@@ -251,7 +251,10 @@ async function run(setup, seconds) {
   const large = [];
   for (const way of WAYS) {
     say('measure', `${way} to stdio, for ${seconds} s`);
-    ways[way] = await withTargets(TARGETS, way, setup, async (targets) => summarize(await measure(targets, seconds)));
+    const samples = Object.fromEntries(TARGETS.map((target) => [target, []]));
+    for (let round = 0; round < ROUNDS; round++)
+      await withTargets(TARGETS, way, setup, (targets) => measure(targets, samples, seconds / ROUNDS));
+    ways[way] = summarize(samples);
     say('measure', `${way} to stdio, results of ${LARGE / 1024 / 1024} MiB`);
     for (const target of TARGETS.slice(1)) {
       const growth = await withTargets([target], way, setup, ([one]) => growthOf(one));
