@@ -107,7 +107,7 @@ function seesAll(principal: Principal | undefined): boolean {
 
 /** Without its values. */
 export function liveCall({ id, at, profile, principal, kind, server, name, request }: Call): LiveCall {
-  return { id, at: new Date(at).toISOString(), profile, token: principal, kind, server, name, request };
+  return { id: String(id), at: new Date(at).toISOString(), profile, token: principal, kind, server, name, request };
 }
 
 const STATES = ['idle', 'connecting', 'ready', 'backoff', 'closed', 'disabled'];

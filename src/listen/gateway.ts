@@ -71,7 +71,8 @@ export interface Changes {
 }
 
 /** A call, without what went in and out. */
-export interface LiveCall extends Pick<Call, 'id' | 'profile' | 'kind' | 'server' | 'name' | 'request'> {
+export interface LiveCall extends Pick<Call, 'profile' | 'kind' | 'server' | 'name' | 'request'> {
+  id: string;
   /** When it began; ISO 8601. */
   at: string;
   token?: string | undefined;

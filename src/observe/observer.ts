@@ -17,7 +17,7 @@ export interface Scope {
 /** One call of a downstream. */
 export interface Call extends Scope {
   /** Unique within the process. */
-  id: string;
+  id: number;
   /** Epoch ms. */
   at: number;
   kind: CallKind;
@@ -142,8 +142,8 @@ export function createObserver(): Observer {
     underWay: () => [...underWay],
     calls: ({ profile, principal }) => {
       const callOf = ({ kind, server, name, method, request }: CallStart): Call => {
-        const id = String(++lastCall);
-        return { id, at: Date.now(), profile, principal, kind, server, name, method, request };
+        lastCall += 1;
+        return { id: lastCall, at: Date.now(), profile, principal, kind, server, name, method, request };
       };
       return {
         begin(started) {
