@@ -112,19 +112,14 @@ export function liveCall({ id, at, profile, principal, kind, server, name, reque
 
 const STATES = ['idle', 'connecting', 'ready', 'backoff', 'closed', 'disabled'];
 
+export interface Measured extends Pick<Counts, 'metrics' | 'live'> {
+  running: ReadonlyMap<string, Running>;
+  status: Status;
+}
+
 /** The numbers of what a principal may use. */
-export function metricsFor(
-  principal: Principal | undefined,
-  {
-    metrics,
-    live,
-    running,
-    status,
-  }: Pick<Counts, 'metrics' | 'live'> & {
-    running: ReadonlyMap<string, Running>;
-    status: Status;
-  },
-): Family[] {
+export function metricsFor(principal: Principal | undefined, measured: Measured): Family[] {
+  const { metrics, live, running, status } = measured;
   const visible = ({ profile, server, tool }: { profile: string; server: string; tool: string }) => {
     const found = running.get(profile);
     if (principal === undefined) return true;
