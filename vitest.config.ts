@@ -19,6 +19,7 @@ export default defineConfig({
   plugins: [pageParts],
   define: { __VERSION__: JSON.stringify('0.0.0-test') },
   test: {
+    globalSetup: ['tests/setup/own-temp.ts'],
     setupFiles: ['tests/setup/isolate-home.ts'],
     testTimeout: 20_000,
     coverage: {
