@@ -46,6 +46,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
     maxBytes: options.maxBytes,
     maxQueued: MAX_QUEUED,
     subject: `server "${options.name}"`,
+    read: (bytes) => torrent?.read(bytes),
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = createStop(child, group, exited);

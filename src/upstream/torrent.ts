@@ -3,6 +3,8 @@ import type { Readable } from 'node:stream';
 import { isRequest, type Message } from '../wire/message.ts';
 
 export interface Torrent {
+  /** Bytes have come. */
+  read(bytes: number): void;
   /** We have asked something, so that one answer is welcome. */
   asked(): void;
   message(message: Message): void;
@@ -25,7 +27,6 @@ const REQUEST = 20;
 /** ms that it is left unread at least, so that it is not resumed for every line. */
 const PAUSE = 20;
 
-/** Must be called when `input` is about to be read, not before. */
 export function watchTorrent(input: Readable, { maxSilence, exceeded }: TorrentOptions): Torrent {
   let silence = 0;
   let welcome = 0;
@@ -61,14 +62,14 @@ export function watchTorrent(input: Readable, { maxSilence, exceeded }: TorrentO
     refill();
     if (budget <= 0) pause();
   };
-  input.on('data', (chunk: Buffer) => {
-    silence += chunk.length;
-    if (silence <= maxSilence) return;
-    silence = Number.NEGATIVE_INFINITY;
-    exceeded();
-  });
 
   return {
+    read(bytes) {
+      silence += bytes;
+      if (silence <= maxSilence) return;
+      silence = Number.NEGATIVE_INFINITY;
+      exceeded();
+    },
     asked() {
       welcome += 1;
     },

@@ -68,10 +68,18 @@ function decodeInto(out: Decoded[], text: string): void {
   else out.push({ invalid: { code: INVALID_REQUEST, reason: `a batch holds 1 to ${MAX_BATCH} messages` } });
 }
 
+/** What nearly every message looks like, told by two characters. */
+function isObjectLike(text: string): boolean {
+  return text.charCodeAt(0) === OPEN && text.charCodeAt(text.length - 1) === CLOSE;
+}
+
+const OPEN = 123;
+const CLOSE = 125;
 const LONE_VALUE = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
 /** Whether both ends of a text could be those of JSON. Programs print lines by the thousand, and for each a thrown error costs 20 times as much. */
 function mayBeJson(text: string): boolean {
+  if (isObjectLike(text)) return true;
   const inner = text.trim();
   const last = inner.at(-1);
   if (inner.startsWith('{')) return last === '}';
@@ -134,6 +142,10 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   };
 
   const takeLine = (raw: string) => {
+    if (!inHeaders && isObjectLike(raw)) {
+      takeMessage(raw);
+      return;
+    }
     // A BOM comes first in the stream, or after what a wrapper printed before.
     const line = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
     const blank = line === '' || line === '\r' || line.trim() === '';

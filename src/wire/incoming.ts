@@ -54,7 +54,8 @@ class CallSignal implements Pick<AbortSignal, 'aborted' | 'reason' | 'throwIfAbo
   }
 
   removeEventListener(_type: 'abort', listener: Listener): void {
-    this.#listeners = this.#listeners.filter((one) => one !== listener);
+    const alone = this.#listeners.length === 1 && this.#listeners[0] === listener;
+    this.#listeners = alone ? NO_LISTENERS : this.#listeners.filter((one) => one !== listener);
   }
 
   throwIfAborted(): void {

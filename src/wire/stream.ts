@@ -24,6 +24,8 @@ export interface StreamChannelOptions {
   overflow?: 'refuse' | 'keep-answers';
   /** Called at the end of the input, where absent the channel closes: what is under way can then still be answered. */
   inputEnded?: () => void;
+  /** Told how many bytes have come, before what is in them. */
+  read?: (bytes: number) => void;
   /** How messages about the far side name it (default: `the far side`). */
   subject?: string;
   /** Whether what is no JSON-RPC is answered with its error (-32700, -32600). */
@@ -200,7 +202,10 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
       receiver = to;
       // EPIPE and its kin say only that the far side went away.
       output.on('error', (error: NodeJS.ErrnoException) => finish(isHangup(error) ? undefined : error));
-      input.on('data', (chunk: Buffer) => deliver(decoder.push(chunk)));
+      input.on('data', (chunk: Buffer) => {
+        options.read?.(chunk.length);
+        deliver(decoder.push(chunk));
+      });
       input.on('error', finish);
       input.once('end', () => {
         deliver(decoder.end());
