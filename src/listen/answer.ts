@@ -51,8 +51,7 @@ export class Answer {
     this.#options = options;
     this.#owed = options.owed;
     if (!options.accepts.json) this.#open();
-    const trace = traceOf(options.response);
-    if (options.accepts.events && trace !== undefined) trace.whenSlow = this;
+    else if (options.accepts.events) traceOf(options.response)?.whenSlow(this);
   }
 
   /** The id of the HTTP request that it answers. */

@@ -130,7 +130,7 @@ export class HttpSession implements Member {
 
   post(posted: Posted, response: ServerResponse, accepts: Accepts): void {
     const { messages, refused, batch } = posted;
-    const owed = messages.reduce((sum, message) => sum + (isRequest(message) ? 1 : 0), refused.length);
+    const owed = messages.filter(isRequest).length + refused.length;
     if (owed === 0) {
       for (const message of messages) this.#receive(message);
       sendEmpty(response, 202);

@@ -35,7 +35,7 @@ export class Trace {
   }
 
   /** Whom to tell, once, when the answer takes long. */
-  set whenSlow(told: { slow(): void }) {
+  whenSlow(told: { slow(): void }): void {
     this.#slow = told;
   }
 

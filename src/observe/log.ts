@@ -1,5 +1,6 @@
 /** Logging: one line per event on stderr, as text or JSON, and into a file where one is set; stdout is never touched. */
 import { appendFileSync } from 'node:fs';
+import { gather } from './gather.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 export type LogFields = Record<string, unknown>;
@@ -30,10 +31,16 @@ export function createLog(options: LogOptions = {}): Log {
     (options.write ?? writeError)(lines);
     if (file !== undefined) appendTo(file, lines);
   };
-  const lines = gathered((said) => write(said.map(format).join('')));
+  // Several lines in one write: a busy gateway has thousands a second.
+  const lines = gather<Said>((said) => {
+    process.off('exit', lines.flush);
+    write(said.map(format).join(''));
+  });
 
   const emit = (level: keyof Log) => (message: string, fields?: LogFields) => {
     if (RANK[level] > rank) return;
+    // What is left is written at the end of the process.
+    if (lines.isEmpty) process.on('exit', lines.flush);
     lines.add({ at: Date.now(), level, message, fields });
     // What went wrong may be the last thing that is said.
     if (options.write !== undefined || RANK[level] < RANK.info) lines.flush();
@@ -54,34 +61,6 @@ interface Said {
   level: keyof Log;
   message: string;
   fields: LogFields | undefined;
-}
-
-/** ms, and lines, that wait for others. */
-const GATHER = 20;
-const MOST = 64;
-
-/** Several lines made and written in one go: a busy gateway has thousands a second. What is left is written at the end of the process. */
-function gathered(write: (said: Said[]) => void): { add(one: Said): void; flush(): void } {
-  let waiting: Said[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    if (waiting.length === 0) return;
-    const said = waiting;
-    waiting = [];
-    process.off('exit', flush);
-    write(said);
-  };
-  return {
-    add(one) {
-      if (waiting.length === 0) process.on('exit', flush);
-      waiting.push(one);
-      if (waiting.length >= MOST) flush();
-      else timer ??= setTimeout(flush, GATHER).unref();
-    },
-    flush,
-  };
 }
 
 /** What is ordinary as a whole is so in all its parts, and nearly every line is. */

@@ -1,6 +1,7 @@
 /** What happens in a running mcpx, told once to everybody who counts it, keeps it or shows it. */
 
 import { InOrder } from '../in-flight.ts';
+import { gather } from './gather.ts';
 
 export type CallKind = 'tool' | 'prompt' | 'resource' | 'task';
 
@@ -103,33 +104,23 @@ export interface Observer {
   underWay(): Call[];
 }
 
-/** ms, and happenings, that wait for more: counting many in a row takes a fraction of the time that counting each between two calls would. */
-const GATHER = 20;
-const MOST = 64;
-
 export function createObserver(): Observer {
   const listeners = new Set<Hear>();
   const tallies: Hear[] = [];
   const underWay = new InOrder<Call>();
-  let waiting: Happening[] = [];
-  let timer: NodeJS.Timeout | undefined;
   let lastCall = 0;
-  const settle = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    const happenings = waiting;
-    waiting = [];
+  // Counting many in a row takes a fraction of the time that counting each between two calls would.
+  const waiting = gather<Happening>((happenings) => {
     for (const happening of happenings) for (const hear of tallies) hear(happening);
-  };
+  });
   const tell = (happening: Happening) => {
     for (const hear of listeners) hear(happening);
   };
   const emit: Observer['emit'] = (happening) => {
     tell(happening);
-    waiting.push(happening);
+    waiting.add(happening);
     // What has values must not wait: they may be large.
-    if (listeners.size > 0 || waiting.length >= MOST) settle();
-    else timer ??= setTimeout(settle, GATHER).unref();
+    if (listeners.size > 0) waiting.flush();
   };
   return {
     emit,
@@ -138,7 +129,7 @@ export function createObserver(): Observer {
       return () => void listeners.delete(hear);
     },
     tally: (hear) => void tallies.push(hear),
-    settle,
+    settle: waiting.flush,
     underWay: () => [...underWay],
     calls: ({ profile, principal }) => {
       const callOf = ({ kind, server, name, method, request }: CallStart): Call => {

@@ -15,7 +15,7 @@ export class Traffic {
 
   received(message: Message): void {
     if (isRequest(message)) this.theirs += 1;
-    else if (isResponse(message)) this.ours = less(this.ours);
+    else if (isResponse(message)) this.answered();
     else if (isCancellation(message)) this.theirs = less(this.theirs);
   }
 

@@ -35,7 +35,7 @@ test('whoever waits for a slow answer is told once, after half a second', () => 
   const told: string[] = [];
   const add = (id: string) => {
     const one = trace(id);
-    one.whenSlow = { slow: () => void told.push(id) };
+    one.whenSlow({ slow: () => void told.push(id) });
     return underWay.add(one);
   };
   add('early');
