@@ -168,16 +168,27 @@ export function createRouter(deps: RouterDeps): Router {
     return settled(asked, record).then(() => carryOut(request, listed, args, record));
   }
 
-  /** Short, as whatever has a name here is kept for every call under way. */
-  async function carryOut(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
-    enter(admission, record);
-    try {
-      return answered(request, listed.tool, args, record, await sendCall(request, listed, args));
-    } catch (error) {
+  /** Lets it in, sends it and tells what became of it, with a single promise. */
+  function carryOut(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
+    const failed = (error: unknown): never => {
+      admission.leave();
       record('failed', { reason: reasonOf(error) });
       throw describe(error, request.server, request.tool);
-    } finally {
+    };
+    const succeeded = (answer: unknown): ToolResult => {
+      if (!isRecord(answer)) return failed(noResult(request));
       admission.leave();
+      return answered(request, listed.tool, args, record, answer);
+    };
+    try {
+      enter(admission, record);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    try {
+      return sendCall(request, listed, args).then(succeeded, failed);
+    } catch (error) {
+      return Promise.reject(error).catch(failed);
     }
   }
 
@@ -191,9 +202,8 @@ export function createRouter(deps: RouterDeps): Router {
     return send(connectionTo(server, request), 'tools/call', params, request, how);
   }
 
-  function answered(request: ToolCall, tool: Tool, args: unknown, record: Recorder, answer: unknown): ToolResult {
+  function answered(request: ToolCall, tool: Tool, args: unknown, record: Recorder, result: ToolResult): ToolResult {
     const { server, mode } = request;
-    const result = readResult(request, answer);
     record(result.isError === true ? 'tool_error' : 'ok', { result });
     tasks.note(server, result);
     // Who calls verbatim is never shown what worked before.
@@ -277,7 +287,6 @@ function send(
   return connection.request(method, params, { ...options, progress }).finally(() => heartbeat.stop());
 }
 
-function readResult(request: ToolCall, result: unknown): ToolResult {
-  if (isRecord(result)) return result as ToolResult;
-  throw new McpxError('protocol', `"${request.server}.${request.tool}" answered with something that is no result`);
+function noResult({ server, tool }: ToolCall): McpxError {
+  return new McpxError('protocol', `"${server}.${tool}" answered with something that is no result`);
 }

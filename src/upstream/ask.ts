@@ -47,53 +47,73 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
     else breaker.failed(failure, Date.now() + retryDelay(failures, spec.reconnect.interval), since);
   };
 
-  /** What may be sent again; throws what may not. */
-  const sendAgain = (error: unknown, link: Link, { again, since, repeatable }: Sent) => {
+  /** Whether what failed is sent once more: only when it certainly did not arrive, or may run twice. */
+  const goesAgain = (error: unknown, link: Link, { since, wanted }: Asked, last = false): boolean => {
     if (isUndelivered(error)) lifecycle.drop(link, messageOf(error));
-    const harmless = isUndelivered(error) || (repeatable === true && isTransport(error));
-    if (!again && harmless) return;
+    const harmless = isUndelivered(error) || (wanted.repeatable === true && isTransport(error));
+    if (harmless && !last) return true;
     if (isTransport(error)) count(error, link, since);
-    throw error;
+    return false;
   };
 
-  /** Sent once; again only when it certainly did not arrive the first time, or may run twice. One function: every call of every client passes here. */
-  return async (method, params, wanted) => {
-    const turn = slots.enter({ signal: wanted.signal, timeout: wanted.timeout, key: wanted.caller });
-    if (turn) await turn;
-    let probed: (() => void) | undefined;
+  const sendOn = (link: Link, { method, params, wanted }: Asked) =>
+    link.peer.request(method, link.hello.era === 'modern' ? dress(params, wanted) : params, wanted);
+
+  const reachAndSend = async (asked: Asked, last = false): Promise<unknown> => {
+    const { method, wanted, since } = asked;
+    const link = await reach(method, since + wanted.timeout, wanted.signal);
     try {
-      probed = breaker.enter();
-      const since = performance.now();
-      for (let again = false; ; again = true) {
-        // Nearly always there is an open conversation, and then nothing to wait for.
-        const link = lifecycle.link ?? (await reach(method, since + wanted.timeout, wanted.signal));
-        try {
-          const sent = link.hello.era === 'modern' ? dress(params, wanted) : params;
-          const result = await link.peer.request(method, sent, wanted);
-          breaker.succeeded();
-          return result;
-        } catch (error) {
-          sendAgain(error, link, { again, since, repeatable: wanted.repeatable });
-        }
-      }
+      return await sendOn(link, asked);
     } catch (error) {
-      // Its own words, whatever they say, show that it is there.
-      if (error instanceof RpcError) breaker.succeeded();
+      if (goesAgain(error, link, asked, last)) return reachAndSend(asked, true);
       throw error;
-    } finally {
+    }
+  };
+
+  /** One that has its turn. Nearly always there is an open conversation: then nothing is waited for but the answer, and no promise is made but one. */
+  const begin = (asked: Asked): Promise<unknown> => {
+    let probed: (() => void) | undefined;
+    const leave = () => {
       probed?.();
       slots.leave();
       over();
+    };
+    const answered = (result: unknown) => {
+      breaker.succeeded();
+      leave();
+      return result;
+    };
+    const failed = (error: unknown) => {
+      // Its own words, whatever they say, show that it is there.
+      if (error instanceof RpcError) breaker.succeeded();
+      leave();
+      throw error;
+    };
+    try {
+      probed = breaker.enter();
+      const { link } = lifecycle;
+      if (link === undefined) return reachAndSend(asked).then(answered, failed);
+      return sendOn(link, asked).then(answered, (error) =>
+        goesAgain(error, link, asked) ? reachAndSend(asked, true).then(answered, failed) : failed(error),
+      );
+    } catch (error) {
+      return Promise.reject(error).catch(failed);
     }
+  };
+
+  return (method, params, wanted) => {
+    const turn = slots.enter({ signal: wanted.signal, timeout: wanted.timeout, key: wanted.caller });
+    if (turn === undefined) return begin({ method, params, wanted, since: performance.now() });
+    return turn.then(() => begin({ method, params, wanted, since: performance.now() }));
   };
 }
 
-interface Sent {
-  /** It has been sent twice. */
-  again: boolean;
-  /** Monotonic ms. */
+interface Asked {
+  method: string;
+  params: Params | undefined;
+  wanted: Timed;
+  /** Monotonic ms since which it has its turn. */
   since: number;
-  repeatable: boolean | undefined;
 }
 
 /** ms that a caller waits for a connection: a start has a bound of its own, which may be the longer one and says why it failed. */
