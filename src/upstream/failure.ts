@@ -42,7 +42,9 @@ export interface Ending {
 
 export function exitFailure(name: string, { code, signal, stderr }: Ending): McpxError {
   const what = signal ? `was ended by ${signal}` : code === null ? 'closed its pipes' : `exited with code ${code}`;
-  return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr)}`);
+  return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr)}`, {
+    hint: `run the command of server "${name}" in a terminal: it has to stay and wait for input`,
+  });
 }
 
 export function torrentFailure(name: string, bytes: number): McpxError {

@@ -87,7 +87,7 @@ function describe(spec: ServerSpec, transport: Transport, error: unknown): unkno
   }
   if (!(error instanceof McpxError) || error.code !== 'timeout') return error;
   const said = quote(transport.stderr?.() ?? []);
-  return new McpxError('timeout', `server "${spec.name}" did not start within ${spec.startupTimeout} ms${said}`, {
+  return new McpxError('unreachable', `server "${spec.name}" did not start within ${spec.startupTimeout} ms${said}`, {
     hint: `raise "startupTimeout" of server "${spec.name}" in the config; a first start by npx or uvx can take a minute`,
     cause: error,
   });

@@ -132,7 +132,7 @@ describe('a start that fails', () => {
       'by silence',
       ['hang-init'],
       {
-        code: 'timeout',
+        code: 'unreachable',
         message: 'server "x" did not start within 400 ms',
         hint: expect.stringContaining('startupTimeout'),
       },
