@@ -62,8 +62,8 @@ const SHARED = '';
 /** `session` and `warn`: nothing outlives the process. */
 function createMemory(mode: 'session' | 'warn', log: Log): Pins {
   const digest = createDigests();
-  /** By the owner of the connection, then by server and set. */
-  const histories = new Map<string, Map<string, History>>();
+  /** By the owner of the connection, while it is here, then by server and set. */
+  const histories = new Map<string, Map<string, History>>([[SHARED, new Map()]]);
   /** Counts lists, so that it can be told what came before what. */
   let clock = 0;
   const launches = new WeakMap<ServerSpec, string>();
@@ -80,15 +80,19 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
       const { spec, offered, owner = SHARED, version, tools, from } = lesson;
       // What is on the disk may be of any age: what the server says first in this run is where it begins.
       if (from === 'store') return;
+      const own = histories.get(owner);
+      // The last list of a connection may come when its client has left.
+      if (own === undefined) return;
       clock += 1;
-      const own = histories.get(owner) ?? new Map<string, History>();
-      histories.set(owner, own);
       const key = keyOf(spec, offered);
       const history = own.get(key);
       if (history === undefined) own.set(key, createHistory(version, tools, digest));
       else tell(history.update(version, tools, clock), lesson, log);
     },
-    session: mode === 'warn' ? () => FREE : sessionOf,
+    session(key, offered) {
+      if (!histories.has(key)) histories.set(key, new Map());
+      return mode === 'warn' ? FREE : sessionOf(key, offered);
+    },
     release: (key) => void histories.delete(key),
   };
 

@@ -63,9 +63,12 @@ function writeHead(response: ServerResponse, status: number, size: number, heade
   response.writeHead(status, headersOf(response, own));
 }
 
-/** Nothing waits for ever for a client that does not take it. */
+/** Nothing waits for ever for a client that does not take it. The bound is one of the connection, and must not be left to the next answer on it. */
 function cutStalled(response: ServerResponse): void {
-  if (response.writableLength > 0) response.setTimeout(STALLED, () => response.destroy());
+  if (response.writableLength === 0) return;
+  const { socket } = response.req;
+  response.setTimeout(STALLED, () => response.destroy());
+  response.prependOnceListener('finish', () => socket.setTimeout(0));
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {

@@ -260,6 +260,19 @@ describe('connections of one client alone', () => {
     pins.release('one');
     expect(one.held(subject, listed('turned'))).toBeUndefined();
   });
+
+  test.each(['session', 'warn'] as const)('a list that comes when its client has left is not kept: %s', (mode) => {
+    const logged: string[] = [];
+    const pins = createPins({ mode, log: createLog({ write: (line) => logged.push(line) }) });
+    pins.session('one', () => '');
+    pins.learned(lesson('one', 'as it was'));
+    pins.learned(lesson('one', 'turned'));
+    expect(logged.splice(0)).toHaveLength(1);
+    pins.release('one');
+    pins.learned(lesson('one', 'as it was'));
+    pins.learned(lesson('one', 'turned'));
+    expect(logged).toEqual([]);
+  });
 });
 
 const helloOf = (version: string) => ({
