@@ -125,7 +125,9 @@ test('only the router sends work to a connection, beside the catalog that lists'
     .filter(({ path }) => !path.startsWith('upstream/'))
     .filter(({ code }) => /connection\.request\(/.test(code))
     .map(({ path }) => path);
-  expect(users.sort()).toEqual(['catalog/list.ts', 'router/router.ts', 'router/wishes.ts']);
+  const senders = sources.filter(({ code }) => /from '[^']*\/ties\.ts'/.test(code)).map(({ path }) => path);
+  expect(senders).toEqual(['router/router.ts']);
+  expect(users.sort()).toEqual(['catalog/list.ts', 'router/ties.ts', 'router/wishes.ts']);
 });
 
 test('no file is longer than 300 lines', () => {

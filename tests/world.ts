@@ -37,6 +37,8 @@ export interface Script {
   /** The key of the only client that it runs for. */
   owner?: string;
   capabilities?: Record<string, unknown>;
+  /** Another number is another process, which nobody has asked anything yet. */
+  run?: number;
 }
 
 export interface World {
@@ -139,9 +141,15 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     serverInfo: { name: spec.name, version: script.version ?? '1.0.0' },
     ...(script.instructions !== undefined && { instructions: script.instructions }),
   });
+  let [hello, run] = [greet(), script.run];
+  const current = () => {
+    if (run !== script.run) [hello, run] = [greet(), script.run];
+    return hello;
+  };
   const connect = async () => {
     await script.connect?.();
-    return greet();
+    hello = greet();
+    return hello;
   };
   return {
     name: spec.name,
@@ -149,10 +157,12 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     state: { kind: 'ready', since: 0 },
     owner: script.owner,
     offered: '',
-    hello: greet(),
+    get hello() {
+      return current();
+    },
     connect,
     async request(method, params, options = {}) {
-      await connect();
+      await script.connect?.();
       if (method === 'tools/list' && script.tools !== undefined) return { tools: script.tools };
       sent.push({ server: spec.name, method, params });
       return script.answer?.(method, params, options) ?? { content: [{ type: 'text', text: 'ok' }] };

@@ -8,6 +8,7 @@ import type { ListedTool, ListKind, Offer } from './list.ts';
 import { fingerprintsOf, LIST_KINDS, listOffer } from './list.ts';
 import type { Lesson, Pins } from './pins.ts';
 import {
+  type Carrier,
   type Client,
   emptySlot,
   isKnown,
@@ -39,6 +40,8 @@ export class Catalog {
   #slots: Map<string, Slot>;
   readonly #options: CatalogOptions;
   readonly #store: CatalogStore;
+  /** The beginnings of conversations in which everything was listed. */
+  readonly #listed = new WeakSet<Hello>();
   #closed = false;
   #revision = 0;
 
@@ -114,6 +117,21 @@ export class Catalog {
   async verify(name: string): Promise<void> {
     const slot = this.#slots.get(name);
     if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh(slot);
+  }
+
+  /** Whether what is known of a server is what it says on this connection, and not what it said on an earlier one. */
+  isCurrent({ name, fleeting, state, hello }: Carrier): boolean {
+    const listing = this.#slots.get(name)?.listing;
+    if (fleeting) return listing?.kind === 'listed' && listing.from === 'server';
+    return state.kind === 'ready' && hello !== undefined && this.#listed.has(hello);
+  }
+
+  /** Makes it so; throws what stands in the way. */
+  async renew(connection: Carrier): Promise<void> {
+    const slot = this.#slots.get(connection.name);
+    if (slot === undefined) return;
+    await this.#refresh(slot, connection.fleeting ? undefined : connection);
+    if (slot.listing.kind === 'failed') throw slot.listing.error;
   }
 
   /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background, unless it still holds. */
@@ -207,6 +225,7 @@ export class Catalog {
     try {
       const hello = await connection.connect();
       const offer = await listOffer(connection, hello, log);
+      this.#listed.add(hello);
       const first = slot.listing.kind !== 'listed' || !slot.bySet.has(connection.offered);
       const kinds = this.#learn(slot, connection.offered, { hello, offer });
       slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };

@@ -107,6 +107,7 @@ export function createGuard({ log, file }: GuardOptions): Pins {
         return locked === undefined ? [] : [{ ...listed, tool: locked.definition }];
       });
     },
+    relies: () => true,
     held({ name, spec }, { tool }) {
       const key = keyOf(spec);
       if (isAccepted(look().get(key), tool)) return undefined;

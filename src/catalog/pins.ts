@@ -39,6 +39,8 @@ export interface Pins {
 export interface SessionPins {
   /** The tools of a server as this client is to see them. */
   shown(server: Subject, tools: ListedTool[]): ListedTool[];
+  /** Whether a call must not run before the server was listed on the connection that it goes on. */
+  relies(server: Subject): boolean;
   /** Why a tool must not run, if so. */
   held(server: Subject, listed: ListedTool): McpxError | undefined;
 }
@@ -48,7 +50,7 @@ export interface PinsOptions {
   log: Log;
 }
 
-const FREE: SessionPins = { shown: (_, tools) => tools, held: () => undefined };
+const FREE: SessionPins = { shown: (_, tools) => tools, relies: () => false, held: () => undefined };
 export const NO_PINS: Pins = { learned: () => undefined, session: () => FREE, release: () => undefined, revision: 0 };
 
 /** `enforce` has a file, see `lock.ts`. */
@@ -98,14 +100,17 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
 
   function sessionOf(key: string, offered: () => string | undefined): SessionPins {
     const seen = new Map<string, number>();
-    /** When this client first saw the server, and how that changed since; undefined where it did not. */
-    const look = ({ name: server, spec }: Subject): { moment: number; history: History } | undefined => {
-      const first = seen.get(server);
-      const moment = first ?? clock;
-      if (first === undefined) seen.set(server, moment);
-      if (moment === clock) return undefined;
+    const historyOf = ({ spec }: Subject): History | undefined => {
       const name = keyOf(spec, offered() ?? '');
-      const history = histories.get(key)?.get(name) ?? histories.get(SHARED)?.get(name);
+      return histories.get(key)?.get(name) ?? histories.get(SHARED)?.get(name);
+    };
+    /** When this client first saw the server, and how that changed since; undefined where it did not. */
+    const look = (server: Subject): { moment: number; history: History } | undefined => {
+      const first = seen.get(server.name);
+      const moment = first ?? clock;
+      if (first === undefined) seen.set(server.name, moment);
+      if (moment === clock) return undefined;
+      const history = historyOf(server);
       return history && { moment, history };
     };
     return {
@@ -118,6 +123,8 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
           return since.kind === 'changed' ? { ...listed, tool: since.was } : listed;
         });
       },
+      // What was on the disk is no promise; what the server has said is.
+      relies: (server) => seen.has(server.name) && historyOf(server) !== undefined,
       held(server, { tool }) {
         const found = look(server);
         if (found === undefined || found.history.since(tool.name, found.moment).kind === 'same') return undefined;

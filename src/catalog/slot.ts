@@ -49,6 +49,8 @@ export interface Client {
 
 /** The connection that a list is asked of. */
 export type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner'>;
+/** The connection that a call goes on. */
+export type Carrier = Lister & Pick<Connection, 'state' | 'hello' | 'fleeting'>;
 /** One that told of a change, and may have ended since. */
 export type Teller = Lister & Pick<Connection, 'state'>;
 

@@ -12,10 +12,16 @@ export function reasonOf(error: unknown): string {
   return error instanceof McpxError ? error.code : 'failed';
 }
 
+/** Whether a call was held back after all: its server has started again since, and defines its tool in another way. */
+export function isHeld(error: unknown): boolean {
+  return error instanceof McpxError && error.code === 'refused';
+}
+
 /** Our own failures name what was asked for; an upstream's own words are left alone. */
 export function describe(error: unknown, server: string, name: string): unknown {
   if (error instanceof RpcError) return error;
   if (!(error instanceof McpxError) || error.message.includes(`"${server}"`)) return error;
+  if (error.message.includes(`"${server}.${name}"`)) return error;
   return new McpxError(error.code, `"${server}.${name}": ${error.message}`, { hint: error.hint, cause: error });
 }
 

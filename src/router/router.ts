@@ -12,13 +12,11 @@ import { isRecord, type Params } from '../wire/message.ts';
 import { ADMIT_ALL, type Admission, enter, settled } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import { createExperience, type Experience } from './experience.ts';
-import { describe, reasonOf, unknownThing } from './failures.ts';
-import { createHeartbeat } from './heartbeat.ts';
+import { describe, isHeld, reasonOf, unknownThing } from './failures.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
-import type { Forward, Questioned, ToolCall, ToolResult, Way } from './request.ts';
-import { withServer } from './reverse.ts';
+import type { Forward, ToolCall, ToolResult, Way } from './request.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
-import { type Sending, tied } from './ties.ts';
+import { send } from './ties.ts';
 import { createViews, type ServerView } from './views.ts';
 
 export type { Forward, ToolCall, ToolResult, Way } from './request.ts';
@@ -48,7 +46,7 @@ export interface Router {
 }
 
 export interface RouterDeps {
-  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'verify' | 'revision'>;
+  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'verify' | 'revision' | 'isCurrent' | 'renew'>;
   pool: Pick<Pool, 'get'>;
   access: Access;
   /** The set of capabilities that the client offers, see `offeredKey` (default: whatever was seen last). */
@@ -90,9 +88,14 @@ export function createRouter(deps: RouterDeps): Router {
     await catalog.verify(server);
     const listed = views.tool(server, tool);
     if (listed !== undefined) return listed;
-    const { tools } = views.of(views.entry(server) ?? entry);
-    if (entry.listing.kind === 'failed' && tools.length === 0) throw entry.listing.error;
-    throw unknownTool(server, tool, tools);
+    const now = views.entry(server) ?? entry;
+    if (now.listing.kind === 'failed' && views.of(now).tools.length === 0) throw now.listing.error;
+    throw missing(server, tool);
+  }
+
+  function missing(server: string, tool: string): McpxError {
+    const entry = views.entry(server);
+    return unknownTool(server, tool, entry === undefined ? [] : views.of(entry).tools);
   }
 
   function connectionTo(server: string, way: Way): Connection {
@@ -172,7 +175,8 @@ export function createRouter(deps: RouterDeps): Router {
   function carryOut(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
     const failed = (error: unknown): never => {
       admission.leave();
-      record('failed', { reason: reasonOf(error) });
+      if (isHeld(error)) record('refused', { reason: 'definition' });
+      else record('failed', { reason: reasonOf(error) });
       throw describe(error, request.server, request.tool);
     };
     const succeeded = (answer: unknown): ToolResult => {
@@ -192,14 +196,31 @@ export function createRouter(deps: RouterDeps): Router {
     }
   }
 
-  function sendCall(request: ToolCall, { tool, upstreamName }: ListedTool, args: unknown): Promise<unknown> {
-    const { server, meta, mode } = request;
+  /** Where a client relies on what it was shown, nothing runs on a connection that may have changed it. */
+  function sendCall(request: ToolCall, listed: ListedTool, args: unknown): Promise<unknown> {
+    const connection = connectionTo(request.server, request);
+    if (catalog.isCurrent(connection) || !views.relies(request.server))
+      return sendOn(connection, request, listed, args);
+    return catalog.renew(connection).then(() => sendOn(connection, request, unchanged(request.server, listed), args));
+  }
+
+  /** A tool as it is now; throws where it must not run. */
+  function unchanged(server: string, { tool: { name } }: ListedTool): ListedTool {
+    const listed = views.tool(server, name);
+    if (listed === undefined) throw missing(server, name);
+    const held = views.held(server, listed);
+    if (held !== undefined) throw held;
+    return listed;
+  }
+
+  function sendOn(connection: Connection, request: ToolCall, listed: ListedTool, args: unknown): Promise<unknown> {
+    const { meta, mode } = request;
     const transparent = mode === 'verbatim';
-    const own = { name: upstreamName, arguments: args };
+    const own = { name: listed.upstreamName, arguments: args };
     const extra = transparent ? request.extra : undefined;
     const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
-    const how = { transparent, repeatable: mayRepeat(tool), verbatim: transparent && request.verbatim };
-    return send(connectionTo(server, request), 'tools/call', params, request, how);
+    const how = { transparent, repeatable: mayRepeat(listed.tool), verbatim: transparent && request.verbatim };
+    return send(connection, 'tools/call', params, request, how);
   }
 
   function answered(request: ToolCall, tool: Tool, args: unknown, record: Recorder, result: ToolResult): ToolResult {
@@ -270,21 +291,6 @@ type Recorder = ReturnType<Calls['begin']>;
 /** A call runs at most once, unless its server says that twice is as good. */
 function mayRepeat({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
-}
-
-/** Sends one request with everything that ties it to its client: cancellation, progress, questions. */
-function send(
-  connection: Connection,
-  method: string,
-  params: Params,
-  way: Way & Questioned,
-  sending: Sending,
-): Promise<unknown> {
-  const options = tied({ server: connection.name, method, timeout: connection.spec.timeout, ...sending }, way);
-  if (way.progress === undefined) return connection.request(method, params, options);
-  const heartbeat = createHeartbeat(way.progress);
-  const progress = (params: Params) => heartbeat.progress(withServer(connection.name, params));
-  return connection.request(method, params, { ...options, progress }).finally(() => heartbeat.stop());
 }
 
 function noResult({ server, tool }: ToolCall): McpxError {

@@ -1,7 +1,9 @@
 /** What ties a request that is sent upstream to the client on whose behalf it is: cancellation, questions, log messages, and how long it may take. */
-import type { CallOptions } from '../upstream/connection.ts';
+import type { CallOptions, Connection } from '../upstream/connection.ts';
+import type { Params } from '../wire/message.ts';
+import { createHeartbeat } from './heartbeat.ts';
 import type { Questioned, Way } from './request.ts';
-import { towards } from './reverse.ts';
+import { towards, withServer } from './reverse.ts';
 
 export interface Sending {
   /** Whether it may be sent again when the connection breaks under it. */
@@ -12,7 +14,7 @@ export interface Sending {
   verbatim?: boolean | undefined;
 }
 
-export interface Sent extends Sending {
+interface Sent extends Sending {
   server: string;
   method: string;
   /** ms, as the config says of the server. */
@@ -23,7 +25,7 @@ export interface Sent extends Sending {
 const UNTIL_DONE = 'tasks/result';
 const LONG = 10 * 60_000;
 
-export function tied(sent: Sent, way: Way & Questioned): CallOptions {
+function tied(sent: Sent, way: Way & Questioned): CallOptions {
   const { server, method, timeout, transparent, repeatable, verbatim } = sent;
   const { asked, heard } = towards(server, way);
   const { caller, signal } = way;
@@ -41,4 +43,19 @@ export function tied(sent: Sent, way: Way & Questioned): CallOptions {
     timeout: method === UNTIL_DONE ? Math.max(timeout, LONG) : timeout,
     verbatim,
   };
+}
+
+/** Sends one request with everything that ties it to its client: cancellation, progress, questions. */
+export function send(
+  connection: Connection,
+  method: string,
+  params: Params,
+  way: Way & Questioned,
+  sending: Sending,
+): Promise<unknown> {
+  const options = tied({ server: connection.name, method, timeout: connection.spec.timeout, ...sending }, way);
+  if (way.progress === undefined) return connection.request(method, params, options);
+  const heartbeat = createHeartbeat(way.progress);
+  const progress = (params: Params) => heartbeat.progress(withServer(connection.name, params));
+  return connection.request(method, params, { ...options, progress }).finally(() => heartbeat.stop());
 }

@@ -24,6 +24,8 @@ export interface Views {
   tool(server: string, name: string): ListedTool | undefined;
   /** A tool as this client is to see it; undefined where it is held back. */
   shown(server: string, listed: ListedTool): Tool | undefined;
+  /** Whether a call must not run before its server was listed on the connection that it goes on. */
+  relies(server: string): boolean;
   /** Why a tool must not run, if so. */
   held(server: string, listed: ListedTool): McpxError | undefined;
   of(entry: ServerEntry): ServerView;
@@ -71,6 +73,10 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
     shown(server, listed) {
       const entry = catalog.server(server, offered());
       return entry && pins.shown(entry, [listed])[0]?.tool;
+    },
+    relies(server) {
+      const entry = catalog.server(server, offered());
+      return entry !== undefined && pins.relies(entry);
     },
     held(server, listed) {
       const entry = catalog.server(server, offered());

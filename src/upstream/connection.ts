@@ -97,6 +97,8 @@ export interface Connection {
   readonly owner?: string | undefined;
   /** The set of capabilities that it offers, see `offeredKey`: a server lists other tools for other sets. */
   readonly offered: string;
+  /** Every request has a process of its own: nothing that was listed was listed by the one that answers. */
+  readonly fleeting?: true;
   readonly state: ConnectionState;
   /** Present once it has been connected; kept after it was stopped. */
   readonly hello: Hello | undefined;

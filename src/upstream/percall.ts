@@ -25,6 +25,7 @@ export function perCall({ create, end, slots, shown }: PerCallOptions): Connecti
   };
   return {
     ...shown,
+    fleeting: true,
     state: { kind: 'idle' },
     connect: () => once((connection) => connection.connect()),
     async request(method, params, options = {}) {

@@ -273,12 +273,15 @@ test('changes are locked, shown and accepted', async () => {
   const file = place.file('mcp.json', { mcpServers: { files: server }, lock: 'enforce' });
   const mcpx = (...words: string[]) => run([...words, '--config', file], place);
   expect(await mcpx('lock')).toMatchObject({ code: 0, stdout: 'files  1 tool  locked\n' });
+  expect(await mcpx('exec', 'files.read')).toMatchObject({ code: 0, stdout: 'read ran\n' });
   writeFileSync(join(place.cwd, 'tools.json'), JSON.stringify([{ name: 'read', description: 'Reads, and more.' }]));
-  expect(await mcpx('diff')).toMatchObject({ code: 1, stdout: expect.stringContaining('+Reads, and more.') });
+  // The first call after a change: the disk still knows what it was.
   expect(await mcpx('exec', 'files.read')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('waits to be accepted'),
+    stdout: '',
   });
+  expect(await mcpx('diff')).toMatchObject({ code: 1, stdout: expect.stringContaining('+Reads, and more.') });
   expect(await mcpx('lock', '--accept', 'files')).toMatchObject({ code: 0 });
   expect(await mcpx('exec', 'files.read')).toMatchObject({ code: 0, stdout: 'read ran\n' });
 });
