@@ -113,11 +113,11 @@ test.each(OWNERS)('$what is used by its owners only', ({ what, owners }) => {
   expect(users.filter((path) => !owns(owners, path))).toEqual([]);
 });
 
-test('the SDK is imported at run time for the old SSE transport only', () => {
+test('the SDK is not imported at run time', () => {
   const users = sources
     .filter(({ imports }) => imports.some((one) => !one.typeOnly && one.specifier.startsWith('@modelcontextprotocol/')))
     .map(({ path }) => path);
-  expect(users).toEqual(['upstream/sse.ts']);
+  expect(users).toEqual([]);
 });
 
 test('only the router sends work to a connection, beside the catalog that lists', () => {
