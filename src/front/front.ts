@@ -166,7 +166,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     const concerns =
       (method === 'notifications/message' && isWanted(method, params)) ||
       (method === 'notifications/elicitation/complete' && pages.knows(params.elicitationId)) ||
-      (method === 'notifications/tasks/status' && deps.router.tasks.server(params.taskId) === server);
+      (method === 'notifications/tasks/status' && deps.router.tasks.servers(params.taskId).includes(server));
     if (concerns) downstream.notify(method, withServer(server, params));
   };
 

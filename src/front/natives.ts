@@ -58,9 +58,13 @@ export function createNatives(
   /** Where a URI that a client names really is. */
   async function resourceAt(uri: unknown, way: Way): Promise<Located> {
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
+    const isThere = (found: Located) => deps().some(({ name }) => name === found.server);
+    // What says where it is, or is listed, does not wait for the lists of others.
+    const known = style === 'keep' ? holderOf(uri, deps()) : locateUri(uri);
+    if (known !== undefined && isThere(known)) return known;
     await listed();
-    const found = style === 'keep' ? ownerOf(uri, deps()) : locateUri(uri);
-    if (found !== undefined && deps().some(({ name }) => name === found.server)) return found;
+    const found = style === 'keep' ? (holderOf(uri, deps()) ?? onlyHolder(uri, deps())) : known;
+    if (found !== undefined && isThere(found)) return found;
     router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
     throw new RpcError(code, 'Resource not found', { uri });
@@ -214,25 +218,26 @@ function exposedTemplates(views: Views, style: Style): Item[] {
   );
 }
 
-/** For kept URIs: who lists it, else whose template it fits, else the only server that has resources at all. */
-function ownerOf(uri: string, views: Views): Located | undefined {
-  const owner =
+/** For kept URIs: who lists it, else whose template it fits. */
+function holderOf(uri: string, views: Views): Located | undefined {
+  const holder =
     views.find(({ resources }) => resources.some((item) => item.uri === uri)) ??
     views.find(({ templates }) =>
       templates.some(({ uriTemplate }) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri)),
-    ) ??
-    onlyOne(views.filter(({ entry }) => entry.hello?.capabilities.resources !== undefined));
-  return owner && { server: owner.name, uri };
+    );
+  return holder && { server: holder.name, uri };
+}
+
+/** The only server that has resources at all, if there is one. */
+function onlyHolder(uri: string, views: Views): Located | undefined {
+  const [only, ...others] = views.filter(({ entry }) => entry.hello?.capabilities.resources !== undefined);
+  return only !== undefined && others.length === 0 ? { server: only.name, uri } : undefined;
 }
 
 /** What a URI means among what may not be used: something of the server that it names, or what is listed under it. */
 function deniedAt(found: Located | undefined, uri: string, denied: Named[]): Named | undefined {
   if (found === undefined) return denied.find(({ name }) => name === uri);
   return denied.some(({ server }) => server === found.server) ? { server: found.server, name: found.uri } : undefined;
-}
-
-function onlyOne<T>(items: T[]): T | undefined {
-  return items.length === 1 ? items[0] : undefined;
 }
 
 /** The item under its exposed name or URI, with its true one and its server beside it. */

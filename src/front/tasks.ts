@@ -22,13 +22,16 @@ export function createTaskMethods({ router, settings, listed }: Deps): Map<strin
     return servers;
   }
 
-  /** Who began it knows it; else the only server that can have it, if it may be this client's. */
+  /** Who began it knows it; else the only server that can have it, if it may be this client's. Nobody guesses. */
   async function serverOf(method: string, id: unknown): Promise<string> {
-    const servers = await capable(method);
-    const known = tasks.server(id);
-    if (known !== undefined && servers.some(({ name }) => name === known)) return known;
-    const [only, ...others] = servers;
-    if (only !== undefined && others.length === 0 && tasks.mayOwn(id)) return only.name;
+    const names = (await capable(method)).map(({ name }) => name);
+    const known = tasks.servers(id).filter((name) => names.includes(name));
+    const [only, ...others] = known.length === 0 && tasks.mayOwn(id) ? names : known;
+    if (only !== undefined && others.length === 0) return only;
+    if (known.length > 1) {
+      const which = known.map((name) => `"${name}"`).join(' and ');
+      throw new RpcError(INVALID_PARAMS, `mcpx cannot tell which task ${id} is meant: ${which} have one of that id`);
+    }
     throw new RpcError(INVALID_PARAMS, `Task not found: ${id}`);
   }
 
@@ -50,7 +53,7 @@ export function createTaskMethods({ router, settings, listed }: Deps): Map<strin
     // A server that several clients share lists the tasks of all of them.
     return {
       ...result,
-      tasks: result.tasks.filter((task) => isRecord(task) && tasks.server(task.taskId) === only.name),
+      tasks: result.tasks.filter((task) => isRecord(task) && tasks.servers(task.taskId).includes(only.name)),
     };
   };
 

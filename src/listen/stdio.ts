@@ -51,28 +51,25 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
   const notify: Downstream['notify'] = (method, params) => peer.notify(method, params);
   const ask: NonNullable<Downstream['ask']> = (method, params, asked) => peer.request(method, params, asked);
   const heard: Downstream['notify'] = (method, params) => {
-    // A client of the modern era hears what it listens to.
-    if (modern === undefined) notify(method, params);
+    // A client of the modern era hears what it listens to; one that only asked which eras we know is none.
+    if (modern === undefined || greeted) notify(method, params);
   };
   const session = open({ notify: heard, ask });
   const openAlone = (notify: Downstream['notify']) => open({ notify, lasts: 'request' });
   let modern: Promise<ModernStdio> | undefined;
+  /** It has begun a session of the earlier era. */
+  let greeted = false;
   const serveModern = async (request: RpcRequest, incoming: Incoming) => {
     modern ??= import('./modern-stdio.ts').then((era) => era.createModernStdio({ profile, open: openAlone, notify }));
     return (await modern).serve(request, incoming);
   };
+  const serve = (request: RpcRequest, { signal, progress }: Incoming) => {
+    if (request.method === 'initialize') greeted = true;
+    return session.front.request(request, { signal, progress, notify, ask, verbatim: true });
+  };
   const peer = createPeer(channel, {
     subject: 'the client',
-    request: (request, incoming) =>
-      isModern(request)
-        ? serveModern(request, incoming)
-        : session.front.request(request, {
-            signal: incoming.signal,
-            progress: incoming.progress,
-            notify,
-            ask,
-            verbatim: true,
-          }),
+    request: (request, incoming) => (isModern(request) ? serveModern(request, incoming) : serve(request, incoming)),
     notification: (notification) => session.front.notification(notification),
     invalid: (reason) => log.debug(`the client sent something that is no JSON-RPC: ${reason}`),
     closed: () => over(),

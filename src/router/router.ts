@@ -40,7 +40,7 @@ export interface Router {
   /** Throws not_found for what is denied, exactly as for what is missing. */
   forward(request: Forward): Promise<unknown>;
   /** What servers still do for this client. */
-  readonly tasks: Pick<OwnTasks, 'server' | 'mayOwn'>;
+  readonly tasks: Pick<OwnTasks, 'servers' | 'mayOwn'>;
   /** A name was asked for that is not there; recorded where `pick` finds what it means among what is denied. */
   missed(kind: Kind, pick: (denied: Named[]) => Named | undefined, way: Way): void;
 }

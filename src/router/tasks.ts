@@ -5,8 +5,8 @@ import { isRecord } from '../wire/message.ts';
 export interface OwnTasks {
   /** Takes note of a task that the result of a call announces. */
   note(server: string, result: unknown): void;
-  /** The server that does it; undefined for a task of somebody else, or one from before this process. */
-  server(id: unknown): string | undefined;
+  /** Who does it: nobody for a task of somebody else, or one from before this process; several where servers chose the same id. */
+  servers(id: unknown): string[];
   /** Whether it may be a task of this client all the same: where there are no tokens, everybody is the same person. */
   mayOwn(id: unknown): boolean;
 }
@@ -19,23 +19,29 @@ export interface Tasks {
 const MAX_TASKS = 10_000;
 
 export function createTasks(): Tasks {
-  const tasks = new Map<string, { server: string; holder: string }>();
+  /** By who began it and its id, which only its own server makes sure to use once. */
+  const tasks = new Map<string, { id: string; servers: Set<string> }>();
+  const isKnown = (id: string) => [...tasks.values()].some((task) => task.id === id);
   return {
     of: ({ holder, known }) => ({
       note(server, result) {
         const id = idIn(result);
         if (id === undefined) return;
+        const key = keyOf(holder, id);
+        const task = tasks.get(key) ?? { id, servers: new Set() };
         const [oldest] = tasks.keys();
-        if (tasks.size >= MAX_TASKS && oldest !== undefined) tasks.delete(oldest);
-        tasks.set(id, { server, holder });
+        if (!tasks.has(key) && tasks.size >= MAX_TASKS && oldest !== undefined) tasks.delete(oldest);
+        task.servers.add(server);
+        tasks.set(key, task);
       },
-      server(id) {
-        const found = tasks.get(String(id));
-        return found?.holder === holder ? found.server : undefined;
-      },
-      mayOwn: (id) => known === 'by session' && !tasks.has(String(id)),
+      servers: (id) => [...(tasks.get(keyOf(holder, String(id)))?.servers ?? [])],
+      mayOwn: (id) => known === 'by session' && !isKnown(String(id)),
     }),
   };
+}
+
+function keyOf(holder: string, id: string): string {
+  return JSON.stringify([holder, id]);
 }
 
 /** At the top in the modern era, inside `task` in the one before. */

@@ -1,5 +1,6 @@
 /** Prompts, resources, templates and completion through a front: exposed outside, true inside. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { exposeUri } from '../../src/catalog/uris.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import { createFront } from '../../src/front/front.ts';
@@ -33,6 +34,23 @@ function open(scripts: Record<string, Script>, naming: Partial<Settings['naming'
   const sent = () => world.sent.filter(({ method }) => LISTS[method] === undefined);
   return { ...world, front, request, told, sent };
 }
+
+test.each<[Settings['naming']['resources'], string]>([
+  ['wrap', 'resources/read'],
+  ['keep', 'resources/read'],
+  ['wrap', 'resources/subscribe'],
+  ['keep', 'resources/unsubscribe'],
+])('with "%s" %s does not wait for a server that is being started', async (resources, method) => {
+  const { catalog, deps, sent } = open({ a: full(), slow: full() }, { resources });
+  await catalog.ensure('a');
+  const waiting = { ...deps, listed: () => new Promise<void>(() => undefined) };
+  const front = createFront('aggregate', waiting, { key: 'k', notify: () => undefined });
+  const uri = resources === 'keep' ? 'file:///b' : exposeUri({ server: 'a', uri: 'file:///b' }, resources);
+  const { signal } = new AbortController();
+  await front.request({ method: 'resources/subscribe', params: { uri } }, { signal });
+  await front.request({ method, params: { uri } }, { signal });
+  expect(sent().at(-1)).toMatchObject({ server: 'a', method, params: { uri: 'file:///b' } });
+});
 
 describe('prompts', () => {
   test('are listed under exposed names and got under their own', async () => {

@@ -52,6 +52,25 @@ test('a call carries everything that its client sent; a modern client has no wis
   ]);
 });
 
+test('of two that have the same id neither is taken for the other', async () => {
+  const alike = (name: string): Script => ({
+    ...worker(name),
+    answer: (method) => (method === 'tools/call' ? { task: { taskId: 't' } } : { from: name }),
+  });
+  const { ask, sent, front, told } = open({ one: alike('one'), two: alike('two') });
+  await ask('tools/call', { name: 'work_one' });
+  expect(await ask('tasks/get', { taskId: 't' })).toEqual({ from: 'one' });
+  await ask('tools/call', { name: 'work_two' });
+  sent.length = 0;
+  await expect(ask('tasks/cancel', { taskId: 't' })).rejects.toMatchObject({
+    code: -32602,
+    message: 'mcpx cannot tell which task t is meant: "one" and "two" have one of that id',
+  });
+  expect(sent).toEqual([]);
+  for (const server of ['one', 'two', 'three']) front.heard(server, 'notifications/tasks/status', { taskId: 't' });
+  expect(told).toHaveLength(2);
+});
+
 describe('a task', () => {
   test.each(['tasks/get', 'tasks/result', 'tasks/update', 'tasks/cancel'])('is asked for with %s', async (method) => {
     const { ask } = open({ one: worker('one'), two: worker('two') });

@@ -122,6 +122,23 @@ test('both eras are spoken on the same streams', async () => {
   await end();
 });
 
+test.each(['2026-07-28', '2099-01-01'])(
+  'one that asked for %s and begins a session hears its news',
+  async (version) => {
+    const { ask, send, line, end, fronts } = start();
+    await ask('server/discover', {}, envelope({}, { [`${META}protocolVersion`]: version }));
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
+    await ask('initialize', params, {});
+    send({ method: 'notifications/initialized' });
+    await ask('tools/list', {}, {});
+    for (const front of fronts) front.changed(['tools']);
+    expect(await line(({ method }) => method !== undefined)).toMatchObject({
+      method: 'notifications/tools/list_changed',
+    });
+    await end();
+  },
+);
+
 test('a question of a server is a result, its answer comes with the same request, and nothing is asked on the stream', async () => {
   const { ask, end, lines } = start({
     answer: async (_method, _params, { asked }) => {

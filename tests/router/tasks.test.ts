@@ -11,8 +11,21 @@ test('a task is known to who began it, in either era, and to nobody else', () =>
   mine.note('one', begun('t1'));
   mine.note('two', { resultType: 'task', taskId: 't2', status: 'working' });
   for (const odd of [undefined, 'x', {}, { taskId: 't3' }, begun(5), { task: 't3' }]) mine.note('one', odd);
-  expect(['t1', 't2', 't3', '5'].map(mine.server)).toEqual(['one', 'two', undefined, undefined]);
-  expect(['t1', 't2'].map(other.server)).toEqual([undefined, undefined]);
+  expect(['t1', 't2', 't3', '5'].map(mine.servers)).toEqual([['one'], ['two'], [], []]);
+  expect(['t1', 't2'].map(other.servers)).toEqual([[], []]);
+});
+
+test('ids that servers chose alike take nothing from each other', () => {
+  const tasks = createTasks();
+  const [mine, other] = [
+    tasks.of({ holder: 'a', known: 'by session' }),
+    tasks.of({ holder: 'b', known: 'by session' }),
+  ];
+  mine.note('one', begun('t'));
+  other.note('two', begun('t'));
+  expect([mine.servers('t'), other.servers('t')]).toEqual([['one'], ['two']]);
+  mine.note('two', begun('t'));
+  expect([mine.servers('t'), other.servers('t')]).toEqual([['one', 'two'], ['two']]);
 });
 
 test('one from before may be anybody’s where there are no tokens, and is nobody’s where there are', () => {
@@ -26,5 +39,5 @@ test('one from before may be anybody’s where there are no tokens, and is nobod
 test('the oldest are forgotten', () => {
   const mine = createTasks().of({ holder: 'a', known: 'by token' });
   for (let i = 0; i <= 10_000; i++) mine.note('one', begun(`t${i}`));
-  expect([mine.server('t0'), mine.server('t1')]).toEqual([undefined, 'one']);
+  expect([mine.servers('t0'), mine.servers('t1')]).toEqual([[], ['one']]);
 });
