@@ -81,7 +81,7 @@ export function runProfile(
         for (const one of pool.affected(connection)) catalog.noticed(server, heard.method, one);
         if (belongsToCall(heard)) return;
         for (const front of fronts) {
-          if (owner === undefined || front.key === owner) front.heard(server, heard.method, heard.params);
+          if (owner === undefined || front.key === owner) front.heard(server, heard.method, heard.params, connection);
         }
       },
       request: (server, request, incoming, { owner }) => {

@@ -8,6 +8,7 @@ import { towards, withServer } from '../router/reverse.ts';
 import type { Router, ToolResult, Way } from '../router/router.ts';
 import type { Shelf } from '../router/shelf.ts';
 import type { Wishes } from '../router/wishes.ts';
+import type { Connection } from '../upstream/connection.ts';
 import type { Caller } from '../upstream/pool.ts';
 import type { Inputs } from '../upstream/rounds.ts';
 import {
@@ -98,8 +99,8 @@ export interface Front {
   notification(notification: RpcNotification): void;
   /** What the profile offers has changed, or one server of it. */
   changed(kinds: Iterable<ListKind>, server?: string): void;
-  /** An upstream said something that belongs to no call. */
-  heard(server: string, method: string, params: Params | undefined): void;
+  /** An upstream said something that belongs to no call, on that connection. */
+  heard(server: string, method: string, params: Params | undefined, spoke?: Connection): void;
   /** An upstream that serves this client alone asks it something that belongs to no call. */
   asked(server: string, request: RpcRequest, incoming: Incoming): Promise<unknown>;
   /** The client has gone. */
@@ -152,12 +153,12 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const isWanted = (method: string, params: Params = {}) =>
     method !== 'notifications/message' || wishes.hears(params.level, caller.key);
 
-  const hear: Front['heard'] = (server, method, params = {}) => {
+  const hear: Front['heard'] = (server, method, params = {}, spoke) => {
     // What a client may not use says nothing to it either.
     if (!deps.router.sees(server)) return;
     if (method === 'notifications/resources/updated') {
       const resource = { server, uri: String(params.uri) };
-      const uri = wishes.wanted(resource, caller.key);
+      const uri = wishes.wanted(resource, caller.key, spoke);
       // It may have been denied since it was subscribed to.
       if (uri === undefined || !deps.router.sees(server, resource.uri)) return;
       downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));

@@ -166,7 +166,7 @@ export function createNatives(
         const resource = await resourceAt(params.uri, way);
         const known = wishes.wanted(resource, key) !== undefined;
         // Before it is answered: the first news may come in one piece with the answer.
-        wishes.subscribe(resource, key, String(params.uri));
+        wishes.subscribe(resource, way.caller, String(params.uri));
         try {
           return await resourceRequest('resources/subscribe')(params, way);
         } catch (error) {

@@ -91,7 +91,7 @@ export function unsupported(requested: string): Refused {
 export async function introduce({ front }: Session, envelope: Envelope, signal: AbortSignal): Promise<Params> {
   const { capabilities, clientInfo, logLevel } = envelope;
   const hello = await front.request({ method: 'initialize', params: { capabilities, clientInfo } }, { signal });
-  if (logLevel !== undefined)
+  if (logLevel !== undefined && !signal.aborted)
     await front.request({ method: 'logging/setLevel', params: { level: logLevel } }, { signal }).catch(() => undefined);
   return isRecord(hello) ? hello : {};
 }

@@ -1,5 +1,6 @@
 /** MCP of 2026-07-28 over stdio: one client, whose requests say each for themselves who it is and what it can answer. */
 import { RpcError } from '../errors.ts';
+import { levelRank } from '../router/wishes.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
 import { complete, type Envelope, introduce, META, type Refused, readEnvelope } from './envelope.ts';
@@ -37,6 +38,9 @@ interface Listener {
 interface Face {
   session: Session;
   listeners: Set<Listener>;
+  /** The log messages that its requests ask for, and how many of those are under way. */
+  level: string | undefined;
+  logged: number;
 }
 
 /** Fronts for a client that keeps saying something else of itself, and subscriptions of one client. */
@@ -49,8 +53,14 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
   const over = new AbortController();
   const deps = { rounds: createRounds(), seal: createSeal() };
 
-  const faceFor = ({ capabilities, clientInfo }: Envelope): Face => {
-    const key = JSON.stringify([capabilities, clientInfo]);
+  /** Of those with a request under way that wants log messages, the one that wants most. */
+  const talkative = (): Face | undefined => {
+    const asking = [...faces.values()].filter(({ logged }) => logged > 0);
+    return asking.sort((one, other) => levelRank(one.level) - levelRank(other.level))[0];
+  };
+
+  const faceFor = ({ capabilities, clientInfo, logLevel: level }: Envelope): Face => {
+    const key = JSON.stringify([capabilities, clientInfo, level]);
     const found = faces.get(key);
     if (found !== undefined) return found;
     const [oldest] = faces;
@@ -61,14 +71,17 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     const listeners = new Set<Listener>();
     const tell: Notify = (method, params) => {
       for (const { news } of listeners) news.tell(method, params);
+      // Which of several requests a log message belongs to cannot always be told; it is the same client anyway, which hears it once.
+      if (method === 'notifications/message' && face === talkative()) notify(method, params);
     };
-    const face = { listeners, session: open(tell) };
+    const face: Face = { listeners, session: open(tell), level, logged: 0 };
     faces.set(key, face);
     return face;
   };
 
   async function call(request: RpcRequest, envelope: Envelope, incoming: Incoming): Promise<unknown> {
-    const { front } = faceFor(envelope).session;
+    const face = faceFor(envelope);
+    const { front } = face.session;
     const place = { principal: undefined, profile, open: () => ({ front, close: () => undefined }) };
     const turn = takeTurn(request, envelope, place, deps);
     if ('code' in turn) throw refused(turn);
@@ -78,7 +91,11 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     round.hear = (method, params) => {
       if (method === 'notifications/message' && envelope.logLevel !== undefined) notify(method, params);
     };
-    const answer = await turn.answer();
+    const logged = envelope.logLevel === undefined ? 0 : 1;
+    face.logged += logged;
+    const answer = await turn.answer().finally(() => {
+      face.logged -= logged;
+    });
     if ('error' in answer) throw refused(answer.error);
     return answer.result;
   }
@@ -98,7 +115,8 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
       const hello = await introduce(session, envelope, signal);
       const capabilities = isRecord(hello.capabilities) ? hello.capabilities : {};
       const honoured = await honour(wanted, capabilities, (uri) => ask('resources/subscribe', uri, signal));
-      hear('notifications/subscriptions/acknowledged', { notifications: honoured });
+      if (Array.isArray(honoured.resourceSubscriptions)) listener.uris = honoured.resourceSubscriptions;
+      if (!signal.aborted) hear('notifications/subscriptions/acknowledged', { notifications: honoured });
       if (begin(listener, honoured)) await aborted(signal, over.signal);
       return complete('', {}, { ...stamp, [`${META}serverInfo`]: hello.serverInfo });
     } finally {
@@ -132,7 +150,6 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
 /** Tells a listener of what it may have; false where that is nothing. */
 function begin(listener: Listener, honoured: Params): boolean {
   const methods = new Set(methodsOf(honoured));
-  if (Array.isArray(honoured.resourceSubscriptions)) listener.uris = honoured.resourceSubscriptions;
   listener.news.begin((method, { uri }) => {
     const wanted = method !== 'notifications/resources/updated' || listener.uris.includes(uri);
     return wanted && methods.has(method);

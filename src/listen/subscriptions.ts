@@ -61,12 +61,15 @@ export async function serveListen(
   const news = createNews((method, params) =>
     subscription.send({ method, params: stamped(params, stamp) }, { kept: false }),
   );
+  const left = new AbortController();
+  const { signal } = left;
   const opened = openFront(visit, deps, { notify: news.tell, lasts: 'request' });
   const subscription = new Subscription({
     id: sessions.newId(),
     profile,
     principal,
     finish() {
+      left.abort();
       subscription.send(
         { id, result: complete('', {}, { ...stamp, [`${META}serverInfo`]: serverInfo }) },
         { kept: true },
@@ -76,12 +79,13 @@ export async function serveListen(
   });
   sessions.add(subscription);
   response.once('close', () => sessions.end(subscription, 'the client left'));
-  const { signal } = new AbortController();
   const hello = await introduce(opened, envelope, signal);
   serverInfo = hello.serverInfo;
   const honoured = await honour(wanted, isRecord(hello.capabilities) ? hello.capabilities : {}, (uri) =>
     opened.front.request({ method: 'resources/subscribe', params: { uri } }, { signal }),
   );
+  // It left while servers were being started: nobody would ever call off what is asked for now.
+  if (signal.aborted) return;
   subscription.stream.attach(response);
   const params = { notifications: honoured, _meta: stamp };
   subscription.send({ method: 'notifications/subscriptions/acknowledged', params }, { kept: true });

@@ -3,7 +3,7 @@ import type { Located } from '../catalog/uris.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection } from '../upstream/connection.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Caller, Pool } from '../upstream/pool.ts';
 import type { Params } from '../wire/message.ts';
 
 /** From everything to almost nothing. */
@@ -14,15 +14,25 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return LEVELS.some((level) => level === value);
 }
 
+/** How much a level leaves out; -1 for what is none. */
+export function levelRank(level: unknown): number {
+  return LEVELS.indexOf(level as LogLevel);
+}
+
+/** Whether a request asks for something that holds until it is called off, or calls it off. */
+export function isWish(method: string): boolean {
+  return method === 'resources/subscribe' || method === 'resources/unsubscribe';
+}
+
 export interface Wishes {
   /** Whether a downstream wants news of as many resources as one may. */
   full(holder: string): boolean;
   /** Registers who wants news, and under which URI it asked for them; whoever calls asks the upstream. */
-  subscribe(resource: Located, holder: string, asked: string): void;
-  /** True when nobody is left who wants it, so that the upstream may be told. */
+  subscribe(resource: Located, caller: Caller, asked: string): void;
+  /** True when nobody is left who wants it of the same connection, so that the upstream may be told. */
   unsubscribe(resource: Located, holder: string): boolean;
-  /** The URI under which that downstream wants news; undefined where it wants none. */
-  wanted(resource: Located, holder: string): string | undefined;
+  /** The URI under which that downstream wants news (of whoever spoke, where that is known); undefined where it wants none. */
+  wanted(resource: Located, holder: string, spoke?: Connection): string | undefined;
   /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
   setLevel(level: LogLevel, holder: string): void;
   /** Whether a message of this level is for that downstream; one that set none gets all. */
@@ -38,8 +48,15 @@ export interface Wishes {
 /** Resources that one downstream may want news of. */
 const MAX_SUBSCRIPTIONS = 1000;
 
-export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log }): Wishes {
-  const resources = new Map<string, Located & { holders: Map<string, string> }>();
+interface Wish {
+  /** The URI that the downstream named. */
+  asked: string;
+  /** What it was asked of: a server may run once for each of several downstreams, and tells each what it asked for. */
+  via: Connection | undefined;
+}
+
+export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; log: Log }): Wishes {
+  const resources = new Map<string, Located & { holders: Map<string, Wish> }>();
   /** How many of them each downstream wants. */
   const counts = new Map<string, number>();
   const levels = new Map<string, number>();
@@ -64,30 +81,36 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log 
 
   const concerning = (holder: string) => pool.all().filter(({ owner }) => owner === undefined || owner === holder);
 
-  const unsubscribe = (resource: Located, holder: string) => {
+  /** The wish that was, where nobody else has the same of the same connection. */
+  const end = (resource: Located, holder: string): Wish | undefined => {
     const entry = resources.get(keyOf(resource));
-    if (!entry?.holders.delete(holder)) return false;
+    const wish = entry?.holders.get(holder);
+    if (entry === undefined || wish === undefined) return undefined;
+    entry.holders.delete(holder);
     counts.set(holder, (counts.get(holder) ?? 0) - 1);
-    if (entry.holders.size > 0) return false;
-    resources.delete(keyOf(resource));
-    return true;
+    if (entry.holders.size === 0) resources.delete(keyOf(resource));
+    return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish;
   };
 
   return {
     full: (holder) => (counts.get(holder) ?? 0) >= MAX_SUBSCRIPTIONS,
-    subscribe(resource, holder, asked) {
-      const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, string>() };
+    subscribe(resource, caller, asked) {
+      const { key: holder } = caller;
+      const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
       if (!entry.holders.has(holder)) counts.set(holder, (counts.get(holder) ?? 0) + 1);
-      entry.holders.set(holder, asked);
+      entry.holders.set(holder, { asked, via: pool.get(resource.server, caller, 'lasting') });
       resources.set(keyOf(resource), entry);
     },
-    unsubscribe,
-    wanted: (resource, holder) => resources.get(keyOf(resource))?.holders.get(holder),
+    unsubscribe: (resource, holder) => end(resource, holder) !== undefined,
+    wanted(resource, holder, spoke) {
+      const wish = resources.get(keyOf(resource))?.holders.get(holder);
+      return wish !== undefined && (spoke === undefined || isSame(wish.via, spoke)) ? wish.asked : undefined;
+    },
     setLevel(level, holder) {
-      levels.set(holder, LEVELS.indexOf(level));
+      levels.set(holder, levelRank(level));
       for (const connection of concerning(holder)) tellLevel(connection);
     },
-    hears: (level, holder) => LEVELS.indexOf(level as LogLevel) >= (levels.get(holder) ?? 0),
+    hears: (level, holder) => levelRank(level) >= (levels.get(holder) ?? 0),
     rootsChanged(holder) {
       const own = pool.all().filter(({ owner, state }) => owner === holder && state.kind === 'ready');
       for (const connection of own) connection.notify('notifications/roots/list_changed');
@@ -95,12 +118,20 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log 
     leave(holder) {
       levels.delete(holder);
       for (const { server, uri } of [...resources.values()]) {
-        if (!unsubscribe({ server, uri }, holder)) continue;
-        const own = concerning(holder).filter(({ name }) => name === server);
-        for (const connection of own) tell(connection, 'resources/unsubscribe', { uri });
+        const wish = end({ server, uri }, holder);
+        if (wish === undefined) continue;
+        const asked = pool.all().filter((connection) => connection.name === server && isSame(wish.via, connection));
+        for (const connection of asked) tell(connection, 'resources/unsubscribe', { uri });
       }
       counts.delete(holder);
     },
     connected: tellLevel,
   };
+}
+
+/** Whether two are one conversation: in the modern era one serves all sets of capabilities. */
+function isSame(one: Connection | undefined, other: Connection | undefined): boolean {
+  if (one === other) return true;
+  if (one === undefined || other === undefined || one.owner !== other.owner) return false;
+  return other.hello?.era === 'modern' || one.offered === other.offered;
 }

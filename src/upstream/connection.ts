@@ -152,7 +152,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     handlers: {
       request: (request, incoming) => answer(request, incoming, events),
-      notification: ({ method, params }, about) => events?.notification?.(method, params, about),
+      notification: ({ method, params }, about) => {
+        standing.hear(method, params);
+        events?.notification?.(method, params, about);
+      },
       invalid: (reason) => {
         noise += 1;
         log.debug(`ignored: ${reason}`, { server: spec.name });
@@ -182,14 +185,14 @@ export function createConnection(options: ConnectionOptions): Connection {
   /** What was asked for and lasts is noted; what the server asks instead of an answer is answered first. */
   const settle = async (answer: Promise<unknown>, ...[method, params, timed]: Parameters<Ask>): Promise<unknown> => {
     const result = await answer;
-    standing.note(method, params);
+    standing.note(method, params, result);
     return asksForInput(result) ? using(() => rounds(result, method, params, timed)) : result;
   };
 
   const request: Connection['request'] = (method, params, wanted) => {
     const timed = isTimed(wanted) ? wanted : { ...wanted, timeout: spec.timeout };
     const answer = ask(method, params, timed);
-    const plain = lifecycle.link?.hello.era === 'legacy' && !standing.lasts(method);
+    const plain = lifecycle.link?.hello.era === 'legacy' && !standing.lasts(method, params);
     return plain ? answer : settle(answer, method, params, timed);
   };
 

@@ -49,6 +49,8 @@ class OneStream implements Listening {
   readonly #uris = new Set<string>();
   /** Requests that go with the next subscription. */
   #waiting = new Map<Id, string>();
+  /** Requests of which one was refused with the others: each goes alone. */
+  readonly #doubted = new Map<Id, string>();
   /** What is listened to, and what will take its place as soon as it is acknowledged. */
   #open: Stream | undefined;
   #next: Stream | undefined;
@@ -150,6 +152,18 @@ class OneStream implements Listening {
       if (Array.isArray(granted) && granted.includes(uri)) this.#options.answer(request, { result: {} });
       else this.#refuse(request, uri, new RpcError(NOT_SUBSCRIBABLE, 'this resource cannot be subscribed to', { uri }));
     }
+    this.#tryDoubted();
+  }
+
+  /** The next of those that were refused together. */
+  #tryDoubted(): void {
+    const [first] = this.#doubted;
+    if (first === undefined) return;
+    const [request, uri] = first;
+    this.#doubted.delete(request);
+    this.#uris.add(uri);
+    this.#waiting.set(request, uri);
+    this.#begin();
   }
 
   #refuse(request: Id, uri: string, error: Error): void {
@@ -162,14 +176,32 @@ class OneStream implements Listening {
     if (ended === undefined) return;
     if (ended === this.#open) this.#open = undefined;
     else this.#next = undefined;
-    const refusal = error ?? new RpcError(NOT_SUBSCRIBABLE, 'the server ended the subscription');
-    for (const [request, uri] of ended.waiting) this.#refuse(request, uri, refusal);
+    const waiting = new Map(ended.waiting);
     ended.waiting.clear();
-    // What the upstream refuses in words it will refuse again; and what took its place is on its way.
-    if (this.#stopped || error instanceof RpcError || this.#open || this.#next) return;
+    if (error instanceof RpcError) {
+      this.#refused(waiting, error);
+      return;
+    }
+    const refusal = error ?? new RpcError(NOT_SUBSCRIBABLE, 'the server ended the subscription');
+    for (const [request, uri] of [...waiting, ...this.#doubted]) this.#refuse(request, uri, refusal);
+    this.#doubted.clear();
+    // What took its place is on its way.
+    if (this.#stopped || this.#open || this.#next) return;
     const wait = Math.min(INTERVAL * 2 ** this.#fruitless++, LONGEST_INTERVAL);
     this.#timer = setTimeout(() => this.#begin(), wait);
     this.#timer.unref();
+  }
+
+  /** What the upstream refuses in words it will refuse again: only the resource at fault is left out. */
+  #refused(waiting: Map<Id, string>, error: RpcError): void {
+    if (waiting.size > 1) {
+      for (const [request, uri] of waiting) {
+        this.#uris.delete(uri);
+        this.#doubted.set(request, uri);
+      }
+    } else for (const [request, uri] of waiting) this.#refuse(request, uri, error);
+    if (this.#doubted.size > 0) this.#tryDoubted();
+    else if (waiting.size > 0 && this.#open === undefined && this.#next === undefined) this.#begin();
   }
 
   #cancel(stream: Stream | undefined): void {

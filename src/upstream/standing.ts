@@ -1,36 +1,66 @@
-/** What was asked for once and holds as long as a conversation does: asked for again when the next one begins. */
-import type { Params } from '../wire/message.ts';
+/** What was asked for once and holds beyond its answer: subscriptions and the log level, asked for again when the next conversation begins, and tasks. */
+import { isRecord, type Params } from '../wire/message.ts';
 import type { Peer } from '../wire/peer.ts';
 
 export interface Standing {
-  /** Whether somebody expects to be told of changes, so that the conversation must not end for want of calls. */
-  readonly subscribed: boolean;
+  /** Whether somebody expects to be told of changes, or of the end of a task, so that the conversation must not end for want of calls. */
+  readonly expected: boolean;
   /** Whether a request asks for something that lasts. */
-  lasts(method: string): boolean;
+  lasts(method: string, params: Params | undefined): boolean;
   /** Takes note of a request that was answered. */
-  note(method: string, params: Params | undefined): void;
+  note(method: string, params: Params | undefined, result: unknown): void;
+  /** Takes note of what the server says by itself. */
+  hear(method: string, params: Params | undefined): void;
   /** Asks for everything again. */
   renew(peer: Pick<Peer, 'request'>): void;
 }
 
 const LASTING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel']);
 
+/** Statuses of a task that nothing follows. */
+const FINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
+/** ms that a task may keep its server at most. */
+const LONGEST_TASK = 24 * 60 * 60_000;
+
 export function createStanding(): Standing {
   const subscriptions = new Map<unknown, Params>();
+  /** Until when each is worked on at most, monotonic ms. */
+  const tasks = new Map<string, number>();
   let level: Params | undefined;
 
+  /** A task as its server describes it: inside `task` where it has just begun. */
+  const see = (said: unknown) => {
+    const { taskId, status, ttl } = isRecord(said) ? (isRecord(said.task) ? said.task : said) : {};
+    if (typeof taskId !== 'string' || typeof status !== 'string') return;
+    const most = typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK;
+    if (FINAL.has(status)) tasks.delete(taskId);
+    else tasks.set(taskId, performance.now() + most);
+  };
+  const isWorking = () => {
+    const now = performance.now();
+    for (const [task, until] of tasks) if (until <= now) tasks.delete(task);
+    return tasks.size > 0;
+  };
+
   return {
-    get subscribed() {
-      return subscriptions.size > 0;
+    get expected() {
+      return subscriptions.size > 0 || isWorking();
     },
-    lasts: (method) => LASTING.has(method),
-    note(method, params) {
+    lasts: (method, params) => params?.task !== undefined || LASTING.has(method) || method.startsWith('tasks/'),
+    hear(method, params) {
+      if (method === 'notifications/tasks/status') see(params);
+    },
+    note(method, params, result) {
+      see(result);
       if (params === undefined) return;
-      if (method === 'resources/subscribe') subscriptions.set(params.uri, params);
+      if (method === 'tasks/result') tasks.delete(String(params.taskId));
+      else if (method === 'resources/subscribe') subscriptions.set(params.uri, params);
       else if (method === 'resources/unsubscribe') subscriptions.delete(params.uri);
       else if (method === 'logging/setLevel') level = params;
     },
     renew(peer) {
+      // The next conversation is with somebody who has never heard of them, as a rule.
+      tasks.clear();
       const again = (method: string, params: Params) => {
         // What the upstream no longer has cannot be subscribed to; it says so when it is read.
         peer.request(method, params).catch(() => undefined);

@@ -9,7 +9,7 @@ import type { Standing } from './standing.ts';
 
 export interface VigilOptions extends Pick<ConnectionOptions, 'spec' | 'settings' | 'log'> {
   lifecycle: Pick<Lifecycle, 'rest' | 'lose'>;
-  standing: Pick<Standing, 'subscribed'>;
+  standing: Pick<Standing, 'expected'>;
   /** Whether anything is under way or waiting. */
   busy(): boolean;
   /** Monotonic ms of the last use. */
@@ -32,7 +32,7 @@ export function watchLink(link: Link, options: VigilOptions): () => void {
   const idle = watchIdle({
     // Eager upstreams are kept.
     after: connect.mode === 'eager' ? 0 : connect.idleStop,
-    busy: () => busy() || standing.subscribed,
+    busy: () => busy() || standing.expected,
     used,
     idle: () => lifecycle.rest(),
   });

@@ -129,6 +129,8 @@ export interface Sent {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** Hangs up, also before there is an answer. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface ServerEvent {
@@ -155,12 +157,12 @@ export interface Received {
 
 export const BOTH = { accept: 'application/json, text/event-stream' };
 
-export function send(url: string, { method = 'POST', body, headers = {} }: Sent = {}): Promise<Received> {
+export function send(url: string, { method = 'POST', body, headers = {}, signal }: Sent = {}): Promise<Received> {
   return new Promise((resolve, reject) => {
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     const request = httpRequest(
       url,
-      { method, headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers } },
+      { method, signal, headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers } },
       (response) => resolve(received(response)),
     );
     request.on('error', reject);

@@ -190,6 +190,39 @@ test('progress and wanted log messages come before the answer; a cancelled reque
   expect(lines).toEqual([]);
 });
 
+test('log messages that may belong to several requests reach the client once, each request with its own level', async () => {
+  const release: (() => void)[] = [];
+  const { world, ask, send, line, end, lines, fronts } = start({
+    answer: () => new Promise((resolve) => release.push(() => resolve({ content: [] }))),
+  });
+  const says = (level: string) => {
+    for (const front of fronts) front.heard('one', 'notifications/message', { level, data: level });
+  };
+  const told = () => lines.splice(0).map(({ params }) => params.data);
+  await ask('tools/list', {}, envelope({}, { [`${META}logLevel`]: 'debug' }));
+  says('error');
+  const call = (level: string) =>
+    send({
+      id: level,
+      method: 'tools/call',
+      params: { name: 'work', _meta: envelope({}, { [`${META}logLevel`]: level }) },
+    });
+  call('error');
+  await expect.poll(() => world.sent.length).toBe(1);
+  for (const level of ['debug', 'error']) says(level);
+  await expect.poll(told).toEqual(['error']);
+  call('debug');
+  await expect.poll(() => world.sent.length).toBe(2);
+  for (const level of ['debug', 'error']) says(level);
+  await expect.poll(() => lines.length).toBe(2);
+  expect(told()).toEqual(['debug', 'error']);
+  for (const one of release) one();
+  for (const id of ['error', 'debug']) await line((one) => one.id === id);
+  says('error');
+  await end();
+  expect(lines).toEqual([]);
+});
+
 describe('a subscription', () => {
   const capabilities = { tools: {}, resources: { subscribe: true } };
   const listed = { resources: [{ uri: 'test://a' }, { uri: 'test://b' }] };

@@ -23,7 +23,12 @@ function ask(
   url: string,
   method: string,
   params: any = {},
-  { id = 1, meta = {}, headers = {} }: { id?: unknown; meta?: any; headers?: Record<string, string | undefined> } = {},
+  {
+    id = 1,
+    meta = {},
+    headers = {},
+    signal,
+  }: { id?: unknown; meta?: any; headers?: Record<string, string | undefined>; signal?: AbortSignal } = {},
 ) {
   const name = params.name ?? params.uri ?? params.taskId;
   const own: Record<string, string | undefined> = {
@@ -35,7 +40,7 @@ function ask(
   };
   const present = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
   const body = rpc(method, { ...params, _meta: meta === null ? undefined : envelope(meta) }, id);
-  return send(url, { body, headers: present as Record<string, string> });
+  return send(url, { body, headers: present as Record<string, string>, signal });
 }
 
 test('server/discover tells what there is, without a session', async () => {
@@ -424,6 +429,34 @@ describe('a subscription', () => {
     const stream = await listen(url, { resourcesListChanged: true });
     expect((await stream.next())?.data.params.notifications).toEqual({});
     expect((await stream.next())?.data.id).toBe('sub');
+    expect(open.size).toBe(0);
+  });
+
+  test('of a client that leaves before it is acknowledged asks for nothing any more', async () => {
+    const asked: string[] = [];
+    let signal: AbortSignal | undefined;
+    const { url, open } = await stage({
+      'resources/subscribe': ({ uri }, exchange) => {
+        asked.push(uri);
+        signal = exchange.signal;
+        return new Promise(() => undefined);
+      },
+    });
+    const leaving = new AbortController();
+    const left = ask(
+      url,
+      'subscriptions/listen',
+      { notifications: { resourceSubscriptions: ['test:a'] } },
+      {
+        id: 'sub',
+        signal: leaving.signal,
+      },
+    ).catch((error: Error) => error.name);
+    await expect.poll(() => asked).toEqual(['test:a']);
+    expect(signal?.aborted).toBe(false);
+    leaving.abort();
+    expect(await left).toBe('AbortError');
+    await expect.poll(() => signal?.aborted).toBe(true);
     expect(open.size).toBe(0);
   });
 

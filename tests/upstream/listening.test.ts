@@ -72,6 +72,55 @@ describe('a subscription to resources', () => {
     ]);
   });
 
+  test('of several of which one is refused in words leaves out that one only', async () => {
+    const { listening, sent, answers, tell, acknowledge } = world();
+    listening.lists({ tools: { listChanged: true } });
+    for (const n of [1, 2, 3]) listening.subscribe(n, uri(n));
+    await settle();
+    const refuse = (id: string) => tell({ id, error: { code: -32602, message: 'unknown resource' } });
+    sent();
+    refuse('mcpx-listen-2');
+    const alone = (...uris: string[]) => ({ toolsListChanged: true, resourceSubscriptions: uris });
+    expect(sent()).toEqual([['subscriptions/listen', 'mcpx-listen-3', alone(uri(1))]]);
+    acknowledge('mcpx-listen-3', alone(uri(1)));
+    expect(sent().at(-1)).toEqual(['subscriptions/listen', 'mcpx-listen-4', alone(uri(1), uri(2))]);
+    refuse('mcpx-listen-4');
+    expect(sent()).toEqual([['subscriptions/listen', 'mcpx-listen-5', alone(uri(1), uri(3))]]);
+    acknowledge('mcpx-listen-5', alone(uri(1), uri(3)));
+    expect(answers).toEqual([
+      [1, 'ok'],
+      [2, 'unknown resource'],
+      [3, 'ok'],
+    ]);
+  });
+
+  test('that is refused takes the lists of the server with it only where those are refused too', async () => {
+    const { listening, sent, answers, tell } = world();
+    listening.lists({ tools: { listChanged: true } });
+    listening.subscribe(1, uri(1));
+    await settle();
+    sent();
+    const refuse = (id: string) => tell({ id, error: { code: -32602, message: 'unknown resource' } });
+    refuse('mcpx-listen-2');
+    expect(answers).toEqual([[1, 'unknown resource']]);
+    expect(sent()).toEqual([['subscriptions/listen', 'mcpx-listen-3', { toolsListChanged: true }]]);
+    refuse('mcpx-listen-3');
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(sent()).toEqual([]);
+  });
+
+  test('that breaks off while others wait for their turn refuses them all', async () => {
+    const { listening, answers, tell, breakOff } = world();
+    for (const n of [1, 2]) listening.subscribe(n, uri(n));
+    await settle();
+    breakOff();
+    tell({ id: 'mcpx-listen-1', error: { code: -32602, message: 'unknown resource' } });
+    expect(answers.sort()).toEqual([
+      [1, 'gone'],
+      [2, 'gone'],
+    ]);
+  });
+
   test('that nobody wants any more is called off', async () => {
     const { listening, sent, acknowledge } = world();
     listening.subscribe(1, uri(1));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../src/config/config.ts';
+import type { Connection } from '../../src/upstream/connection.ts';
 import { type Caller, createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
 import { introductionOf, offeredKey, sharedKey, shareRule } from '../../src/upstream/sharing.ts';
 import {
@@ -256,6 +257,19 @@ describe('a server for clients with roots and without a session', () => {
     const others = await Promise.all([pidOf(upstreams, once('b')), pidOf(upstreams, once('c'))]);
     expect(new Set([pid, ...others]).size).toBe(3);
     expect(get(upstreams, once('b')).owner).toBe('b');
+    await until(() => !isRunning(pid as number));
+  });
+
+  test('runs for one alone where that one asks for something that lasts, and goes on when it has asked for roots', async () => {
+    const upstreams = pool(serverSpec(), { events: answering });
+    const lasting = upstreams.get('x', once('a'), 'lasting') as Connection;
+    const pid = await call(lasting, 'pid');
+    expect([lasting.owner, upstreams.get('x', once('a'), 'lasting')]).toEqual(['a', lasting]);
+    expect(await pidOf(upstreams, once('a'))).not.toBe(pid);
+    const asked = async () => ({ roots: [] });
+    await call(get(upstreams, once('a')), 'ask', { method: 'roots/list' }, { asked });
+    expect(await call(lasting, 'pid')).toBe(pid);
+    upstreams.release('a');
     await until(() => !isRunning(pid as number));
   });
 

@@ -1,0 +1,55 @@
+/** What keeps a conversation from being ended for want of calls. */
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { createStanding } from '../../src/upstream/standing.ts';
+import { cleanup } from './world.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  cleanup(() => vi.useRealTimers());
+});
+
+const task = (status: string, more: object = {}) => ({ taskId: 't', status, ...more });
+
+describe('a task', () => {
+  test.each<[string, (standing: ReturnType<typeof createStanding>) => void]>([
+    ['its status is asked for', (one) => one.note('tasks/get', { taskId: 't' }, task('completed'))],
+    ['it is cancelled', (one) => one.note('tasks/cancel', { taskId: 't' }, task('cancelled'))],
+    ['its result is got', (one) => one.note('tasks/result', { taskId: 't' }, { content: [] })],
+    ['its server says so', (one) => one.hear('notifications/tasks/status', task('failed'))],
+    ['another conversation begins', (one) => one.renew({ request: async () => undefined })],
+  ])('is expected from its beginning until %s', (_, end) => {
+    const standing = createStanding();
+    expect(standing.expected).toBe(false);
+    standing.note('tools/call', { name: 'x', task: {} }, { task: task('working') });
+    standing.note('tools/call', { name: 'x' }, { content: [] });
+    standing.note('tasks/get', { taskId: 't' }, task('input_required'));
+    standing.hear('notifications/message', task('completed'));
+    expect(standing.expected).toBe(true);
+    end(standing);
+    expect(standing.expected).toBe(false);
+  });
+
+  test.each([
+    [{ ttl: 5000 }, 5000],
+    [{ ttl: null }, 24 * 60 * 60_000],
+    [{}, 24 * 60 * 60_000],
+  ])('with %j is expected for %i ms at most', (more, most) => {
+    const standing = createStanding();
+    standing.note('tools/call', {}, { resultType: 'task', ...task('working', more) });
+    vi.advanceTimersByTime(most - 1);
+    expect(standing.expected).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect(standing.expected).toBe(false);
+  });
+});
+
+test('only what lasts is looked at', () => {
+  const { lasts } = createStanding();
+  expect(lasts('tools/call', { name: 'x' })).toBe(false);
+  expect(lasts('tools/call', { name: 'x', task: {} })).toBe(true);
+  expect(['tasks/get', 'resources/subscribe', 'resources/read'].map((method) => lasts(method, {}))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
