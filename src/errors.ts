@@ -1,6 +1,6 @@
 /** The one error class of mcpx, and the tables that turn its codes into exit codes and JSON-RPC codes. */
 
-/** What went wrong, as a local string code. JSON-RPC numbers appear only in the table below. */
+/** What went wrong, as a local string code; the tables below say which numbers others know it by. */
 export type ErrorCode =
   | 'usage' // the command line is wrong
   | 'config' // the config file is missing, malformed or wrong
@@ -126,7 +126,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A failed check or a missing thing, described for somebody who reads only this. */
+/** Any thrown value as a failure that mcpx describes: what is none yet becomes `failed`, with itself as the cause. */
 export function toMcpxError(error: unknown): McpxError {
   if (error instanceof McpxError) return error;
   return new McpxError('failed', messageOf(error), { cause: error });

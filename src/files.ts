@@ -29,15 +29,10 @@ export function ensureFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
 }
 
-export interface WriteOptions {
-  /** For a new file (default 0600); an existing one keeps its own. */
-  mode?: number;
-}
-
-/** Replaces a file in one step: a reader sees the old text or the new one, never a part. A symbolic link stays a link. */
-export function writeFileAtomic(file: string, text: string, options: WriteOptions = {}): void {
+/** Replaces a file in one step: a reader sees the old text or the new one, never a part. A symbolic link stays a link, and a mode what it was. */
+export function writeFileAtomic(file: string, text: string): void {
   const target = followLink(file);
-  const temp = writeTemp(target, text, modeOf(target) ?? options.mode ?? PRIVATE_FILE);
+  const temp = writeTemp(target, text, modeOf(target) ?? PRIVATE_FILE);
   try {
     renameWithRetry(temp, target);
   } catch (error) {
@@ -47,8 +42,8 @@ export function writeFileAtomic(file: string, text: string, options: WriteOption
 }
 
 /** Creates a file that did not exist; false when another process was first, and then its text stands. */
-export function createFile(file: string, text: string, options: WriteOptions = {}): boolean {
-  const temp = writeTemp(file, text, options.mode ?? PRIVATE_FILE);
+export function createFile(file: string, text: string): boolean {
+  const temp = writeTemp(file, text, PRIVATE_FILE);
   try {
     publish(temp, file);
     return true;
@@ -73,10 +68,10 @@ function publish(temp: string, file: string): void {
 export interface LockOptions {
   /** ms to wait for another holder (default 10 s). */
   wait?: number;
-  /** ms after which a lock counts as abandoned even if its process seems alive (default 2 min): an action must be shorter. */
-  abandoned?: number;
 }
 
+/** ms after which a lock counts as abandoned even if its process seems alive: an action must be shorter. */
+const ABANDONED = 2 * 60_000;
 const LOCK_POLL = 25;
 
 /** Runs an action while holding `<file>.lock`, so that two processes never change one file at once. */
@@ -86,7 +81,7 @@ export async function withLock<T>(file: string, action: () => T | Promise<T>, op
   const deadline = Date.now() + (options.wait ?? 10_000);
   ensureFolder(dirname(lock));
   while (!createFile(lock, owner)) {
-    if (removeAbandoned(lock, options.abandoned ?? 120_000)) continue;
+    if (removeAbandoned(lock)) continue;
     if (Date.now() >= deadline) throw busy(file, lock);
     await sleep(LOCK_POLL);
   }
@@ -105,10 +100,10 @@ function busy(file: string, lock: string): McpxError {
 }
 
 /** Moves the lock aside first and looks again, so that a fresh lock that took its place is put back. */
-function removeAbandoned(lock: string, abandoned: number): boolean {
+function removeAbandoned(lock: string): boolean {
   const seen = readIfPresent(lock);
   if (seen === undefined) return true;
-  if (!isAbandoned(seen, lock, abandoned)) return false;
+  if (!isAbandoned(seen, lock)) return false;
   const aside = `${lock}.${randomUUID()}`;
   try {
     renameSync(lock, aside);
@@ -120,9 +115,9 @@ function removeAbandoned(lock: string, abandoned: number): boolean {
   return true;
 }
 
-function isAbandoned(owner: string, lock: string, abandoned: number): boolean {
+function isAbandoned(owner: string, lock: string): boolean {
   const modified = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (Date.now() - modified > abandoned) return true;
+  if (Date.now() - modified > ABANDONED) return true;
   try {
     const { pid, host } = JSON.parse(owner) as { pid: number; host: string };
     return host === hostname() && !isAlive(pid);

@@ -68,7 +68,7 @@ const AT_START: [path: string, read: (settings: Settings) => unknown][] = [
   ['log', ({ log }) => log],
   ['connect.concurrency', ({ connect }) => connect.concurrency],
   ['lock', ({ lock }) => lock],
-  ['limits.resultStore', ({ limits }) => limits.resultStore],
+  ['stats', ({ stats }) => stats],
   ['watch', ({ watch }) => watch],
 ];
 

@@ -11,9 +11,11 @@ import {
   type Carrier,
   type Client,
   emptySlot,
+  forgetEarlier,
   isKnown,
   knownTo,
   type Lister,
+  listedFor,
   type ServerEntry,
   type Slot,
   type Teller,
@@ -101,7 +103,9 @@ export class Catalog {
   async settle(wait: number, client?: Client): Promise<void> {
     const open = [...this.#slots.values()].filter((slot) => {
       this.#restore(slot);
-      return !isKnown(slot, client) && slot.listing.kind !== 'failed';
+      const offered = client && listedFor(slot, client);
+      forgetEarlier(slot, client, offered);
+      return !isKnown(slot, offered) && slot.listing.kind !== 'failed';
     });
     if (open.length === 0) return;
     let timer: NodeJS.Timeout | undefined;

@@ -59,13 +59,19 @@ export function knownTo(slot: Slot, offered: string | undefined): Known | Slot {
   return slot.bySet.get(offered) ?? slot.bySet.get(sharedKey(offered)) ?? slot;
 }
 
-/** Whether what the client may see has been listed, by the connection that it has or one that offers the same. */
-export function isKnown(slot: Slot, client: Client | undefined): boolean {
-  if (client === undefined) return slot.bySet.size > 0;
-  const offered = client.connectionTo(slot.name)?.offered ?? client.offered;
-  // Of an earlier time, in which its connection offered more.
-  if (offered !== client.offered) slot.bySet.delete(client.offered);
-  return slot.bySet.has(offered);
+/** The set for which a server is listed on a client's behalf: that of the connection that the client has, else its own. */
+export function listedFor(slot: Slot, client: Client): string {
+  return client.connectionTo(slot.name)?.offered ?? client.offered;
+}
+
+/** Whether something has been listed for a set, or for any. */
+export function isKnown(slot: Slot, offered: string | undefined): boolean {
+  return offered === undefined ? slot.bySet.size > 0 : slot.bySet.has(offered);
+}
+
+/** Forgets what was listed for a client at an earlier time, in which its connection offered more than it does now. */
+export function forgetEarlier(slot: Slot, client: Client | undefined, offered: string | undefined): void {
+  if (client !== undefined && offered !== client.offered) slot.bySet.delete(client.offered);
 }
 
 export function emptySlot(spec: ServerSpec): Slot {

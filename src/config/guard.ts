@@ -10,8 +10,6 @@ export interface Self {
   execPath: string;
   /** The script, when node runs one. */
   script?: string;
-  /** Addresses that this process serves. */
-  urls?: readonly string[];
   /** Whether this process serves at the `http` address of the config. */
   http?: boolean;
 }
@@ -24,7 +22,7 @@ export interface GuardContext {
 }
 
 export function withoutLoops(profiles: readonly Profile[], context: GuardContext): Profile[] {
-  const urls = [...(context.self.urls ?? []), ...(context.self.http === true ? [ownUrl(context.http)] : [])];
+  const own = context.self.http === true ? ownUrl(context.http) : undefined;
   const loops = new Map<ServerSpec, boolean>();
   const real = createRealPaths();
   const isLoop = (spec: ServerSpec): boolean => {
@@ -33,7 +31,7 @@ export function withoutLoops(profiles: readonly Profile[], context: GuardContext
     const loop =
       spec.type === 'stdio'
         ? startsUs(spec, context, real)
-        : 'url' in spec && urls.some((url) => sameHost(url, spec.url));
+        : 'url' in spec && own !== undefined && sameHost(own, spec.url);
     loops.set(spec, loop);
     if (loop) {
       const message = `server "${spec.name}" is skipped: it is mcpx itself, and would never end`;

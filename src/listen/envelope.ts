@@ -1,18 +1,19 @@
 /** Who sends a request of the modern era, and whether its headers say the same as its body. https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
 import type { IncomingHttpHeaders } from 'node:http';
 import { argumentAt, headerOf, mirroredIn, valueAt } from '../upstream/mirrored.ts';
+import { META, MODERN_VERSION, NAMED, VERSION_META } from '../upstream/revisions.ts';
 import { asksForInput, mayBeAsked } from '../upstream/rounds.ts';
-import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
+import {
+  HEADER_MISMATCH,
+  INVALID_PARAMS,
+  isRecord,
+  type Params,
+  type RpcRequest,
+  UNSUPPORTED_VERSION,
+} from '../wire/message.ts';
 import type { Session } from './gateway.ts';
 
-export const MODERN_VERSION = '2026-07-28';
-export const META = 'io.modelcontextprotocol/';
-
-export const HEADER_MISMATCH = -32020;
-const UNSUPPORTED_VERSION = -32022;
-
-/** Looked for in every request. */
-const VERSION_KEY = `${META}protocolVersion`;
+export { META };
 
 const ENVELOPE: ReadonlySet<string> = new Set(
   ['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'].map((name) => `${META}${name}`),
@@ -32,16 +33,6 @@ export interface Refused {
   data?: unknown;
 }
 
-/** The parameter that the header `Mcp-Name` repeats, by method. */
-const NAMED: ReadonlyMap<string, string> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-  ['tasks/get', 'taskId'],
-  ['tasks/update', 'taskId'],
-  ['tasks/cancel', 'taskId'],
-]);
-
 /** Results that must say how long they hold. */
 const CACHEABLE: ReadonlySet<string> = new Set([
   'server/discover',
@@ -59,7 +50,7 @@ export function isModernVersion(version: unknown): boolean {
 
 /** By the body, by the header alone, or by what only this era asks; `initialize` belongs to the legacy era whatever comes with it. */
 export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHeaders = {}): boolean {
-  const claim = metaOf(params)[VERSION_KEY];
+  const claim = metaOf(params)[VERSION_META];
   if (claim !== undefined || method === 'server/discover') return true;
   return method !== 'initialize' && isModernVersion(headers['mcp-protocol-version']);
 }
@@ -67,9 +58,9 @@ export function isModern({ method, params }: RpcRequest, headers: IncomingHttpHe
 /** Without headers, where the transport has none, the body speaks for itself. */
 export function readEnvelope(request: RpcRequest, headers?: IncomingHttpHeaders): Envelope | Refused {
   const meta = metaOf(request.params);
-  const version = meta[VERSION_KEY];
+  const version = meta[VERSION_META];
   const capabilities = meta[`${META}clientCapabilities`];
-  if (typeof version !== 'string') return invalid(`"_meta" must have "${VERSION_KEY}"`);
+  if (typeof version !== 'string') return invalid(`"_meta" must have "${VERSION_META}"`);
   if (!isRecord(capabilities)) return invalid(`"_meta" must have "${META}clientCapabilities"`);
   const wrong = headers && mismatch(request, headers, version);
   if (wrong !== undefined) return { code: HEADER_MISMATCH, message: `Header mismatch: ${wrong}` };

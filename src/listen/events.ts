@@ -180,10 +180,11 @@ export interface Parking {
   sweep(): void;
 }
 
+/** ms that one stream is kept, and characters that all of them together may hold. */
 const PARKED_AGE = 5 * 60_000;
 const PARKED_SIZE = 64 * 1024 * 1024;
 
-export function createParking({ maxSize = PARKED_SIZE, maxAge = PARKED_AGE } = {}): Parking {
+export function createParking(): Parking {
   // Oldest first, which is the order of insertion.
   const parked = new Map<EventStream, { size: number; until: number; forget: () => void }>();
   let total = 0;
@@ -195,7 +196,7 @@ export function createParking({ maxSize = PARKED_SIZE, maxAge = PARKED_AGE } = {
   const sweep = () => {
     const now = Date.now();
     for (const [stream, { until, forget }] of parked) {
-      if (total <= maxSize && until > now) return;
+      if (total <= PARKED_SIZE && until > now) return;
       remove(stream);
       forget();
     }
@@ -203,7 +204,7 @@ export function createParking({ maxSize = PARKED_SIZE, maxAge = PARKED_AGE } = {
 
   return {
     park(stream, forget) {
-      parked.set(stream, { size: stream.size, until: Date.now() + maxAge, forget });
+      parked.set(stream, { size: stream.size, until: Date.now() + PARKED_AGE, forget });
       total += stream.size;
       sweep();
     },

@@ -1,11 +1,12 @@
 /** MCP over Streamable HTTP: POST with a session or without, the stream of GET, DELETE. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
 import type { ServerResponse } from 'node:http';
 import { toRpcError } from '../errors.ts';
+import { MODERN_VERSION } from '../upstream/revisions.ts';
 import { IncomingCall } from '../wire/incoming.ts';
 import { INVALID_REQUEST, isRecord, isRequest, type Params, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
 import type { Posted } from './body.ts';
-import { isModern, MODERN_VERSION } from './envelope.ts';
+import { isModern } from './envelope.ts';
 import { serveModern } from './modern.ts';
 import { acceptsEvents, readAccept, readVersion, VERSIONS_TEXT } from './negotiate.ts';
 import { sendEmpty, sendRpcError } from './reply.ts';

@@ -3,17 +3,15 @@
 import type { Tool } from '../catalog/list.ts';
 import type { Downstream } from '../front/front.ts';
 import { IncomingCall } from '../wire/incoming.ts';
-import { METHOD_NOT_FOUND, type RpcRequest } from '../wire/message.ts';
+import { HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
-import { argumentMismatch, type Envelope, HEADER_MISMATCH, readEnvelope } from './envelope.ts';
+import { argumentMismatch, type Envelope, readEnvelope } from './envelope.ts';
 import { sendRpcError } from './reply.ts';
 import { serveListen } from './subscriptions.ts';
 import { requestIdOf } from './trace.ts';
 import { type Turn, takeTurn, unknownMethod } from './turn.ts';
 import { type McpDeps, type McpVisit, openFront } from './visit.ts';
 
-/** The client does not have what an upstream needs of it. */
-const MISSING_CAPABILITY = -32021;
 const ALONE = { origin: undefined, about: undefined };
 
 export async function serveModern(

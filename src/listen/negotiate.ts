@@ -1,6 +1,6 @@
 /** What the headers of an MCP request agree on: the form of the answer and the revision of the protocol. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { LEGACY_VERSIONS } from '../upstream/era.ts';
+import { LEGACY_VERSIONS } from '../upstream/revisions.ts';
 import type { Accepts } from './answer.ts';
 
 /** Meant by a client that does not say which revision it speaks. */

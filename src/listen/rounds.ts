@@ -48,13 +48,13 @@ interface Question {
 const HOLD = 5 * 60_000;
 const MAX_HELD = 500;
 
-export function createRounds({ hold = HOLD, maxHeld = MAX_HELD } = {}): Rounds {
+export function createRounds({ maxHeld = MAX_HELD } = {}): Rounds {
   const held = new Map<string, { call: Call; origin: Origin; timer: NodeJS.Timeout }>();
 
   const keep = (call: Call, origin: Origin): string => {
     const state = randomBytes(24).toString('base64url');
     if (held.size >= maxHeld) drop(superfluous(held), 'another call needed the room');
-    const timer = setTimeout(() => drop(state, 'the client did not answer in time'), hold).unref();
+    const timer = setTimeout(() => drop(state, 'the client did not answer in time'), HOLD).unref();
     held.set(state, { call, origin, timer });
     return state;
   };

@@ -11,20 +11,19 @@ export interface Seal {
 export interface SealOptions {
   /** The same wherever the next request of a client may arrive (default: known to this process only). */
   key?: Buffer | undefined;
-  /** ms that a client has for its answer; people are asked, so that it is long. */
-  lifetime?: number;
 }
 
+/** ms that a client has for its answer; people are asked, so that it is long. */
 const LIFETIME = 10 * 60_000;
 
-export function createSeal({ key = randomBytes(32), lifetime = LIFETIME }: SealOptions = {}): Seal {
+export function createSeal({ key = randomBytes(32) }: SealOptions = {}): Seal {
   const sign = (payload: string, { principal, profile, words }: Origin) =>
     createHmac('sha256', key)
       .update(JSON.stringify([principal?.name ?? null, profile, words, payload]))
       .digest('base64url');
   return {
     close(state, origin) {
-      const payload = Buffer.from(JSON.stringify([Date.now() + lifetime, state])).toString('base64url');
+      const payload = Buffer.from(JSON.stringify([Date.now() + LIFETIME, state])).toString('base64url');
       return `${payload}.${sign(payload, origin)}`;
     },
     open(sealed, origin) {

@@ -2,6 +2,7 @@
 import type { Tool } from '../catalog/list.ts';
 import { RpcError, toRpcError } from '../errors.ts';
 import { isForClient, pagesIn } from '../front/pages.ts';
+import { MODERN_VERSION, SERVER_META } from '../upstream/revisions.ts';
 import { asksForInput, type Inputs, mayBeAsked } from '../upstream/rounds.ts';
 import {
   INVALID_PARAMS,
@@ -9,10 +10,11 @@ import {
   isRecord,
   METHOD_NOT_FOUND,
   type Params,
+  RESOURCE_NOT_FOUND,
   type RpcFailure,
   type RpcRequest,
 } from '../wire/message.ts';
-import { complete, type Envelope, introduce, META, MODERN_VERSION, type Refused, withoutEnvelope } from './envelope.ts';
+import { complete, type Envelope, introduce, type Refused, withoutEnvelope } from './envelope.ts';
 import type { Session } from './gateway.ts';
 import type { Origin, Outcome, Round, Rounds } from './rounds.ts';
 import type { Seal } from './seal.ts';
@@ -33,9 +35,6 @@ const METHODS: ReadonlySet<string> = new Set([
   'tasks/cancel',
   'subscriptions/listen',
 ]);
-
-/** What legacy servers say of a resource that is not there, and modern ones no longer. */
-const NO_RESOURCE = -32002;
 
 /** Where a request came in. */
 export interface Place extends Omit<Origin, 'words'> {
@@ -117,7 +116,7 @@ async function work({ request, envelope, inputs, round }: Work, place: Place): P
   const opened = place.open((method, params) => round.hear(method, params));
   try {
     const hello = await introduce(opened, envelope, round.signal);
-    const serverInfo = { [`${META}serverInfo`]: hello.serverInfo };
+    const serverInfo = { [SERVER_META]: hello.serverInfo };
     const { method, params = {} } = request;
     if (method === 'server/discover') return complete(method, discovery(hello), serverInfo);
     const tool = method === 'tools/call' ? opened.front.tool?.(String(params.name)) : undefined;
@@ -174,7 +173,7 @@ function written(outcome: Outcome, close: (state: string) => string): { result: 
   }
   if ('error' in outcome) {
     const error = toRpcError(outcome.error);
-    return { error: error.code === NO_RESOURCE ? { ...error, code: INVALID_PARAMS } : error };
+    return { error: error.code === RESOURCE_NOT_FOUND ? { ...error, code: INVALID_PARAMS } : error };
   }
   const { result } = outcome;
   if (!asksForInput(result) || typeof result.requestState !== 'string') return { result };

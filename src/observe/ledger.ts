@@ -1,8 +1,6 @@
 /** What mcpx has saved, added up over runs and processes: counts and characters in one small file, and no word of what was said. */
-import { dirname } from 'node:path';
-import { messageOf } from '../errors.ts';
-import { ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../files.ts';
 import type { Log } from './log.ts';
+import { createSaver, readSaved } from './saver.ts';
 
 /** Zero of everything; the fields are those of the file. */
 const NOTHING = {
@@ -43,74 +41,43 @@ export interface LedgerOptions {
 
 /** Grows when the form of the file changes; another one is begun anew. */
 const FORMAT = 1;
-/** ms between two writings, at least. */
-const PAUSE = 10_000;
-/** ms to wait for another process that writes. */
-const PATIENCE = 1000;
 
 const FIELDS = Object.keys(NOTHING) as (keyof Counts)[];
 
 export function createLedger({ file, log }: LedgerOptions = {}): Ledger {
   const started = Date.now();
-  let written: Totals | undefined;
-  let pending: Counts = { ...NOTHING };
-  let timer: NodeJS.Timeout | undefined;
-
-  async function save(target: string): Promise<void> {
-    timer = undefined;
-    if (FIELDS.every((field) => pending[field] === 0)) return;
-    try {
-      ensureFolder(dirname(target));
-      const merge = () => {
-        const totals = sum(readTotals(target) ?? { ...NOTHING, since: started }, pending);
-        writeFileAtomic(target, `${JSON.stringify({ format: FORMAT, ...totals })}\n`);
-        written = totals;
-        pending = { ...NOTHING };
-      };
-      await withLock(target, merge, { wait: PATIENCE });
-    } catch (error) {
-      log?.debug(`what was saved could not be written to "${target}": ${messageOf(error)}`);
-    }
-  }
-
+  const sum = (totals: Totals | undefined, counts: Counts) => added(totals ?? { ...NOTHING, since: started }, counts);
+  const saver = createSaver<Totals, Counts>({
+    ...{ file, log, sum },
+    subject: 'what was saved',
+    nothing: () => ({ ...NOTHING }),
+    isNothing: (counts) => FIELDS.every((field) => counts[field] === 0),
+    read: readTotals,
+    toJson: (totals) => ({ format: FORMAT, ...totals }),
+  });
   return {
     add(counts) {
-      for (const field of FIELDS) pending[field] += counts[field] ?? 0;
-      if (file !== undefined) timer ??= setTimeout(() => void save(file), PAUSE).unref();
+      for (const field of FIELDS) saver.news[field] += counts[field] ?? 0;
+      saver.changed();
     },
-    totals() {
-      if (file !== undefined) written ??= readTotals(file);
-      return sum(written ?? { ...NOTHING, since: started }, pending);
-    },
-    async close() {
-      clearTimeout(timer);
-      if (file !== undefined) await save(file);
-    },
+    totals: () => sum(saver.written(), saver.news),
+    close: saver.close,
   };
 }
 
 /** What was written down, or undefined where there is nothing or nothing that can be read. */
 export function readTotals(file: string): Totals | undefined {
-  try {
-    const value: unknown = JSON.parse(readIfPresent(file) ?? 'null');
-    return isTotals(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const found = readSaved(file, FORMAT);
+  return found !== undefined && isTotals(found) ? found : undefined;
 }
 
-function isTotals(value: unknown): value is Totals {
-  if (typeof value !== 'object' || value === null) return false;
-  const found = value as Record<string, unknown>;
-  return found.format === FORMAT && ['since', ...FIELDS].every((field) => Number.isSafeInteger(found[field]));
+function isTotals(found: object): found is Totals {
+  return ['since', ...FIELDS].every((field) => Number.isSafeInteger((found as Record<string, unknown>)[field]));
 }
 
-function sum(totals: Totals, counts: Counts): Totals {
-  return { since: totals.since, ...sumCounts(totals, counts) };
-}
-
-function sumCounts(a: Partial<Counts>, b: Partial<Counts>): Counts {
-  return Object.fromEntries(FIELDS.map((field) => [field, (a[field] ?? 0) + (b[field] ?? 0)])) as Counts;
+function added(totals: Totals, counts: Counts): Totals {
+  const sums = FIELDS.map((field) => [field, totals[field] + counts[field]]);
+  return { since: totals.since, ...(Object.fromEntries(sums) as Counts) };
 }
 
 /** Counting tokens would cost more time than a call; characters cost nothing. Code and English have about four to a token. */

@@ -1,43 +1,21 @@
-/** What happened to calls since the start: counts and times per server, in memory. */
+/** How many calls there were since the start, and how many failed; in memory. */
 import type { CallRecord } from './observer.ts';
 
-export interface ServerStats {
-  calls: number;
-  errors: number;
-  /** Sum over all calls. */
-  ms: number;
-}
-
 export interface Stats {
-  record(call: Pick<CallRecord, 'server' | 'ms' | 'outcome'>): void;
-  snapshot(): { calls: number; errors: number; servers: Record<string, ServerStats> };
+  record(call: Pick<CallRecord, 'outcome'>): void;
+  snapshot(): { calls: number; errors: number };
 }
 
 export function createStats(): Stats {
-  const servers = new Map<string, ServerStats>();
+  let calls = 0;
+  let errors = 0;
   return {
-    record({ server, ms, outcome }) {
+    record({ outcome }) {
       // What nobody may use does not exist, and is not counted either.
       if (outcome === 'denied') return;
-      const entry = servers.get(server) ?? { calls: 0, errors: 0, ms: 0 };
-      if (entry.calls === 0) servers.set(server, entry);
-      entry.calls += 1;
-      entry.ms += ms;
-      if (outcome !== 'ok') entry.errors += 1;
+      calls += 1;
+      if (outcome !== 'ok') errors += 1;
     },
-    snapshot() {
-      const all = [...servers.values()];
-      return {
-        calls: sum(all, 'calls'),
-        errors: sum(all, 'errors'),
-        servers: Object.fromEntries(
-          [...servers].map(([name, entry]) => [name, { ...entry, ms: Math.round(entry.ms) }]),
-        ),
-      };
-    },
+    snapshot: () => ({ calls, errors }),
   };
-}
-
-function sum(entries: ServerStats[], field: 'calls' | 'errors'): number {
-  return entries.reduce((total, entry) => total + entry[field], 0);
 }

@@ -1,8 +1,6 @@
 /** Which tools are used: successful calls counted over runs and processes, in one small file of names and numbers. */
-import { dirname } from 'node:path';
-import { messageOf } from '../errors.ts';
-import { ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../files.ts';
 import type { Log } from './log.ts';
+import { createSaver, readSaved } from './saver.ts';
 
 export interface Usage {
   /** A call that succeeded. */
@@ -21,10 +19,6 @@ export interface UsageOptions {
 
 /** Grows when the form of the file changes; another one is begun anew. */
 const FORMAT = 1;
-/** ms between two writings, at least. */
-const PAUSE = 10_000;
-/** ms to wait for another process that writes. */
-const PATIENCE = 1000;
 /** Tools that are remembered; those used least are forgotten first. */
 const MAX_TOOLS = 2000;
 /** Where one count gets there all are halved, so that what was used long ago fades. */
@@ -38,45 +32,29 @@ const MAX_NAME = 500;
 type Counts = Map<string, number>;
 
 export function createUsage({ file, log }: UsageOptions = {}): Usage {
-  let known: Counts | undefined;
-  let pending: Counts = new Map();
-  let timer: NodeJS.Timeout | undefined;
-
-  async function save(target: string): Promise<void> {
-    timer = undefined;
-    if (pending.size === 0) return;
-    try {
-      ensureFolder(dirname(target));
-      const merge = () => {
-        const counts = bounded(sum(readCounts(target), pending));
-        const rows = [...counts].map(([key, count]) => [...namesIn(key), count]);
-        writeFileAtomic(target, `${JSON.stringify({ format: FORMAT, calls: rows })}\n`);
-        known = counts;
-        pending = new Map();
-      };
-      await withLock(target, merge, { wait: PATIENCE });
-    } catch (error) {
-      log?.debug(`which tools are used could not be written to "${target}": ${messageOf(error)}`);
-    }
-  }
-
+  const saver = createSaver<Counts, Counts>({
+    ...{ file, log },
+    subject: 'which tools are used',
+    nothing: () => new Map(),
+    isNothing: ({ size }) => size === 0,
+    read: readCounts,
+    sum: (known = new Map(), news) => bounded(added(known, news)),
+    toJson: (counts) => ({ format: FORMAT, calls: [...counts].map(([key, count]) => [...namesIn(key), count]) }),
+  });
   return {
     record(server, tool) {
       if (server.length + tool.length > MAX_NAME) return;
       const key = keyOf(server, tool);
-      if (pending.has(key) || pending.size < MAX_TOOLS) pending.set(key, (pending.get(key) ?? 0) + 1);
-      if (file !== undefined) timer ??= setTimeout(() => void save(file), PAUSE).unref();
+      const { news } = saver;
+      if (news.has(key) || news.size < MAX_TOOLS) news.set(key, (news.get(key) ?? 0) + 1);
+      saver.changed();
     },
     share(server, tool) {
-      known ??= file === undefined ? new Map() : readCounts(file);
       const key = keyOf(server, tool);
-      const count = (known.get(key) ?? 0) + (pending.get(key) ?? 0);
+      const count = (saver.written()?.get(key) ?? 0) + (saver.news.get(key) ?? 0);
       return Math.min(1, Math.log2(1 + count) / Math.log2(1 + EVERY_DAY));
     },
-    async close() {
-      clearTimeout(timer);
-      if (file !== undefined) await save(file);
-    },
+    close: saver.close,
   };
 }
 
@@ -89,7 +67,7 @@ function namesIn(key: string): [string, string] {
   return [key.slice(0, at), key.slice(at + 1)];
 }
 
-function sum(a: Counts, b: Counts): Counts {
+function added(a: Counts, b: Counts): Counts {
   const total = new Map(a);
   for (const [key, count] of b) {
     const before = total.get(key) ?? 0;
@@ -114,21 +92,9 @@ function bounded(counts: Counts): Counts {
 
 /** What was written down; nothing where that cannot be read. */
 function readCounts(file: string): Counts {
-  try {
-    const value: unknown = JSON.parse(readIfPresent(file) ?? 'null');
-    if (typeof value !== 'object' || value === null) return new Map();
-    const { format, calls } = value as Record<string, unknown>;
-    if (format !== FORMAT || !Array.isArray(calls)) return new Map();
-    return new Map(
-      calls
-        .filter(isRow)
-        .slice(0, MAX_TOOLS)
-        .reverse()
-        .map(([server, tool, count]) => [keyOf(server, tool), count]),
-    );
-  } catch {
-    return new Map();
-  }
+  const calls = readSaved(file, FORMAT)?.calls;
+  const rows = (Array.isArray(calls) ? calls : []).filter(isRow).slice(0, MAX_TOOLS);
+  return new Map(rows.reverse().map(([server, tool, count]) => [keyOf(server, tool), count]));
 }
 
 function isRow(value: unknown): value is [server: string, tool: string, count: number] {

@@ -2,9 +2,7 @@
 import { McpxError, RpcError } from '../errors.ts';
 import type { Kind } from '../policy/access.ts';
 import { asName } from '../render/text.ts';
-
-/** What servers answer for a resource that is not there. */
-const RESOURCE_NOT_FOUND = -32002;
+import { RESOURCE_NOT_FOUND } from '../wire/message.ts';
 
 /** A code says enough for a record, and holds nothing of what was sent. */
 export function reasonOf(error: unknown): string {

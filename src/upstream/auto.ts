@@ -1,6 +1,6 @@
 /** A URL without a type: Streamable HTTP, and the old SSE transport where the upstream refuses that; one at a time. */
 import { messageOf, RpcError } from '../errors.ts';
-import { isRequest, type Message, type RpcRequest } from '../wire/message.ts';
+import { isRequest, type Message, type RpcRequest, UNSUPPORTED_VERSION } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { undelivered } from '../wire/undelivered.ts';
 import { type LaunchOf, STOP_FAST, type StopBounds, type Transport, type TransportOptions } from './transport.ts';
@@ -16,9 +16,6 @@ type Open = (kind: Kind) => Promise<Refusable>;
 
 /** Answers to the first request that mean: try the other one. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
 const WRONG_KIND: readonly (number | undefined)[] = [400, 404, 405];
-
-/** The same statuses with this error come from an upstream of the modern era, which is no older one. */
-const OTHER_VERSION = -32022;
 
 export async function openAuto(launch: LaunchOf<'auto'>, options: TransportOptions): Promise<Transport> {
   const open: Open = async (kind) =>
@@ -90,7 +87,7 @@ class AutoTransport implements Transport {
   /** False when there is nothing else to try. */
   #retry(inner: Refusable, error: Error | undefined): boolean {
     const request = this.#initialize;
-    const wrong = WRONG_KIND.includes(inner.refused) && !(error instanceof RpcError && error.code === OTHER_VERSION);
+    const wrong = WRONG_KIND.includes(inner.refused) && !isModernRefusal(error);
     if (inner !== this.#inner || !request || !wrong || this.#refusal || this.#closed) return false;
     this.#refusal = error;
     this.#switching = this.#switch(request).finally(() => {
@@ -112,4 +109,9 @@ class AutoTransport implements Transport {
       this.#receiver?.failed?.(request.id, this.#refusal ?? undelivered(messageOf(error)));
     }
   }
+}
+
+/** The statuses of the wrong kind with this error come from an upstream of the modern era, which is no older one. */
+function isModernRefusal(error: Error | undefined): boolean {
+  return error instanceof RpcError && error.code === UNSUPPORTED_VERSION;
 }

@@ -11,6 +11,7 @@ import {
   type RpcRequest,
 } from '../wire/message.ts';
 import type { Channel, Receiver } from '../wire/peer.ts';
+import { LEGACY_VERSIONS } from './revisions.ts';
 import { createJson } from './toolbox/json.ts';
 import { createMath } from './toolbox/math.ts';
 import { createMemory } from './toolbox/memory.ts';
@@ -25,8 +26,6 @@ export const TOOLBOXES = {
   memory: () => createMemory(),
   json: () => createJson(),
 } satisfies Record<string, () => Toolbox>;
-
-const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 /** A conversation with a fresh instance of the toolbox `name`: what `memory` stores is gone when it is closed. */
 export function openBuiltin(name: string): Channel {
@@ -83,7 +82,7 @@ const METHODS: ReadonlyMap<string, (toolbox: Toolbox, params: Params) => unknown
 function initialize(toolbox: Toolbox, params: Params): unknown {
   const asked = params.protocolVersion;
   return {
-    protocolVersion: VERSIONS.find((version) => version === asked) ?? VERSIONS[0],
+    protocolVersion: LEGACY_VERSIONS.find((version) => version === asked) ?? LEGACY_VERSIONS[0],
     capabilities: { tools: {} },
     serverInfo: { name: toolbox.name, title: toolbox.title, version: VERSION },
     instructions: toolbox.instructions,

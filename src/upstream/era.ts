@@ -3,13 +3,13 @@ import type { ServerSpec } from '../config/config.ts';
 import { McpxError, RpcError } from '../errors.ts';
 import { clean, cut } from '../render/text.ts';
 import { VERSION } from '../version.ts';
-import { isRecord } from '../wire/message.ts';
+import { isRecord, UNSUPPORTED_VERSION } from '../wire/message.ts';
 import type { Peer, RequestOptions } from '../wire/peer.ts';
 import type { Hello } from './connection.ts';
-import { type EraChannel, envelopeOf, MODERN_VERSION, SERVER_META } from './modern.ts';
+import { type EraChannel, envelopeOf } from './modern.ts';
+import { LEGACY_VERSIONS, MODERN_VERSION, SERVER_META } from './revisions.ts';
 
-/** Newest first; the first one is asked for, each is accepted. */
-export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
+export { LEGACY_VERSIONS };
 
 /** Who we say we are. */
 export interface Introduction {
@@ -54,7 +54,6 @@ export function createMemory(stored: Recall | undefined, latest: () => Hello | u
 
 /** How long `server/discover` may be left unanswered before that means no, in ms. */
 const SILENCE = 5000;
-const UNSUPPORTED_VERSION = -32022;
 
 type Asker = Pick<Peer, 'request' | 'notify'>;
 
@@ -109,7 +108,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof McpxError && error.code !== 'auth' && isRecord(error.data) && 'status' in error.data;
 }
 
-/** -32022, with a list of versions that has ours. */
+/** Of an upstream whose list of versions has ours. */
 function speaksOurs(error: unknown): boolean {
   if (!(error instanceof RpcError) || error.code !== UNSUPPORTED_VERSION || !isRecord(error.data)) return false;
   const { supported } = error.data;

@@ -2,7 +2,8 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { isRecord, type Message, type Params } from '../wire/message.ts';
 import { headerOf, type Mirrored, mirroredIn, valueAt } from './mirrored.ts';
-import { isModern, MODERN_VERSION } from './modern.ts';
+import { isModern } from './modern.ts';
+import { MODERN_VERSION, NAMED } from './revisions.ts';
 
 export interface ModernHeaders {
   /** None for a message of the legacy era. */
@@ -10,16 +11,6 @@ export interface ModernHeaders {
   /** Takes note of what the tools of a list want in headers; returns the list without those whose wish cannot be fulfilled. */
   learn(result: unknown): unknown;
 }
-
-/** The parameter that `Mcp-Name` repeats, by method. */
-const NAMED: ReadonlyMap<string, string> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-  ['tasks/get', 'taskId'],
-  ['tasks/update', 'taskId'],
-  ['tasks/cancel', 'taskId'],
-]);
 
 export function createModernHeaders(rejected: (tool: string, why: string) => void): ModernHeaders {
   const tools = new Map<string, Mirrored[]>();

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { McpxError } from '../errors.ts';
 import { InFlight } from '../in-flight.ts';
+import { checkSize } from '../wire/bound.ts';
 import { type Decoded, decode } from '../wire/framing.ts';
 import { type Id, isRecord, isRequest, isResponse, type Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
@@ -94,9 +95,7 @@ class HttpTransport implements Refusable {
       );
     }
     const body = JSON.stringify(message);
-    if (body.length > this.#maxBytes / 3 && Buffer.byteLength(body) > this.#maxBytes) {
-      throw new McpxError('overloaded', `a message is over the limit of ${this.#maxBytes} bytes`);
-    }
+    checkSize(body, this.#maxBytes);
     if (this.#isHungUp(message)) return;
     if ('method' in message && message.method === INITIALIZED) this.#initialized = this.#initialize(message, body);
     else void this.#post(message, body);

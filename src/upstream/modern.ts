@@ -3,6 +3,7 @@ import { RpcError } from '../errors.ts';
 import { InFlight } from '../in-flight.ts';
 import { VERSION } from '../version.ts';
 import {
+  HEADER_MISMATCH,
   type Id,
   isId,
   isRecord,
@@ -15,14 +16,8 @@ import {
 import type { Channel, Receiver } from '../wire/peer.ts';
 import type { Introduction } from './era.ts';
 import { createListening, type Listening } from './listening.ts';
+import { META, MODERN_VERSION, VERSION_META } from './revisions.ts';
 
-export const MODERN_VERSION = '2026-07-28';
-const PREFIX = 'io.modelcontextprotocol/';
-export const VERSION_META = `${PREFIX}protocolVersion`;
-export const SERVER_META = `${PREFIX}serverInfo`;
-
-/** Headers and body disagree: the call did not run, for the transport does not know yet what the tool wants in headers. */
-const HEADER_MISMATCH = -32020;
 const MAX_PAGES = 100;
 
 /** The part of `_meta` that says who we are; without it no modern request is answered. */
@@ -31,9 +26,9 @@ export type Envelope = Record<string, unknown>;
 export function envelopeOf({ capabilities, clientInfo, logLevel }: Introduction & { logLevel?: string }): Envelope {
   return {
     [VERSION_META]: MODERN_VERSION,
-    [`${PREFIX}clientCapabilities`]: capabilities,
-    [`${PREFIX}clientInfo`]: clientInfo ?? { name: 'mcpx', version: VERSION },
-    ...(logLevel !== undefined && { [`${PREFIX}logLevel`]: logLevel }),
+    [`${META}clientCapabilities`]: capabilities,
+    [`${META}clientInfo`]: clientInfo ?? { name: 'mcpx', version: VERSION },
+    ...(logLevel !== undefined && { [`${META}logLevel`]: logLevel }),
   };
 }
 
@@ -196,6 +191,7 @@ class TwoEras implements EraChannel {
   }
 }
 
+/** The call did not run, for the transport does not know yet what the tool wants in headers. */
 function isMismatch(error: Error): boolean {
   return error instanceof RpcError && error.code === HEADER_MISMATCH;
 }

@@ -7,8 +7,8 @@ import { VERSION } from '../version.ts';
 import { INVALID_PARAMS, isRecord, METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import { createPeer, type Incoming } from '../wire/peer.ts';
 import { createStreamChannel } from '../wire/stream.ts';
-import { LEGACY_VERSIONS } from './era.ts';
 import { definitionOf, type LocalModule, type ModuleContext, readModule, runTool } from './module-tools.ts';
+import { LEGACY_VERSIONS } from './revisions.ts';
 
 export interface ModuleServerOptions {
   /** Absolute. */

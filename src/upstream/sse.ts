@@ -1,6 +1,7 @@
 /** An upstream over the old HTTP+SSE transport: one event stream brings everything, each message of ours is a POST. https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse */
 import type { IncomingMessage } from 'node:http';
 import { McpxError } from '../errors.ts';
+import { checkSize } from '../wire/bound.ts';
 import { decode } from '../wire/framing.ts';
 import { isRequest, type Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
@@ -65,8 +66,7 @@ class SseTransport implements Refusable {
       throw new McpxError('overloaded', `server "${name}" does not read: ${this.#unsent} characters wait already`);
     }
     const body = JSON.stringify(message);
-    if (body.length > maxBytes / 3 && Buffer.byteLength(body) > maxBytes)
-      throw new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`);
+    checkSize(body, maxBytes);
     this.#unsent += body.length;
     const sent = this.#ready.then(() => this.#post(body)).catch((error: Error) => this.#unsendable(message, error));
     void sent.finally(() => {

@@ -2,6 +2,7 @@
 import type { Agent, IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
 import { McpxError } from '../errors.ts';
+import { checkSize } from '../wire/bound.ts';
 import { decode } from '../wire/framing.ts';
 import type { Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
@@ -88,9 +89,7 @@ class WsTransport implements Transport {
       throw new McpxError('overloaded', `server "${name}" does not read: ${socket.bufferedAmount} bytes wait already`);
     }
     const text = JSON.stringify(message);
-    if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes) {
-      throw new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`);
-    }
+    checkSize(text, maxBytes);
     if (socket.readyState === WebSocket.OPEN) socket.send(text);
     else this.#early.push(text);
   }

@@ -1,7 +1,7 @@
 /** Our own requests in one conversation: ids, timeouts, cancellation, progress, answers. */
 import { McpxError, RpcError } from '../errors.ts';
 import { InFlight } from '../in-flight.ts';
-import { type Id, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
+import { type Id, INTERNAL_ERROR, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
 import type { About, RequestOptions } from './peer.ts';
 import { readVerbatim } from './verbatim.ts';
 
@@ -229,7 +229,7 @@ function withToken(params: Params | undefined, token: number | undefined): Param
 
 function rpcError(error: unknown): RpcError {
   const { code, message, data } = isRecord(error) ? error : {};
-  return new RpcError(typeof code === 'number' ? code : -32603, String(message ?? 'unknown error'), data);
+  return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? 'unknown error'), data);
 }
 
 function cancelled(method: string): McpxError {

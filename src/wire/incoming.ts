@@ -47,7 +47,7 @@ class CallSignal implements Pick<AbortSignal, 'aborted' | 'reason' | 'throwIfAbo
   aborted = false;
   reason: unknown;
   /** One as a rule; a batch of calls may listen to it, each with its own listener. */
-  #listeners: Listener[] = NO_LISTENERS;
+  #listeners: readonly Listener[] = NO_LISTENERS;
 
   addEventListener(_type: 'abort', listener: Listener): void {
     if (!this.#listeners.includes(listener)) this.#listeners = [...this.#listeners, listener];
@@ -85,7 +85,7 @@ class CallSignal implements Pick<AbortSignal, 'aborted' | 'reason' | 'throwIfAbo
 
 type Listener = ((event: Event) => void) | { handleEvent(event: Event): void };
 
-const NO_LISTENERS: Listener[] = [];
+const NO_LISTENERS: readonly Listener[] = [];
 
 function tokenOf(params: Params | undefined): Id | undefined {
   const meta = params?._meta;

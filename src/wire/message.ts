@@ -41,6 +41,15 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 
+/** What servers of the legacy era say of a resource that is not there; in the modern one it is an invalid parameter. */
+export const RESOURCE_NOT_FOUND = -32002;
+/** Of the modern era: the headers of a request say something else than its body. */
+export const HEADER_MISMATCH = -32020;
+/** Of the modern era: the client does not have what the server needs of it. */
+export const MISSING_CAPABILITY = -32021;
+/** Of the modern era, with the list of versions that would do. */
+export const UNSUPPORTED_VERSION = -32022;
+
 /** Id 0 is legal, so ids are tested by type and never for truthiness. */
 export function isId(value: unknown): value is Id {
   return typeof value === 'string' || typeof value === 'number';

@@ -1,6 +1,7 @@
 /** A channel over a pair of byte streams: a child's pipes, or our own stdin and stdout. Writes of one tick become one system call. */
 import type { Readable, Writable } from 'node:stream';
 import { McpxError } from '../errors.ts';
+import { checkSize } from './bound.ts';
 import { createDecoder, type Decoded, encode, type Framing, type Invalid, MAX_MESSAGE_BYTES } from './framing.ts';
 import { isResponse, type Message } from './message.ts';
 import type { Channel, Receiver } from './peer.ts';
@@ -129,13 +130,13 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   };
 
   const queueText = (text: string) => {
-    if (text.length > maxBytes / 3 && Buffer.byteLength(text) > maxBytes + SLACK) throw tooLarge(maxBytes);
+    checkSize(text, maxBytes, SLACK);
     pending += text;
   };
 
   const queueLarge = (pieces: Buffer[], framing: Framing) => {
+    checkSize(pieces, maxBytes, SLACK);
     const size = sizeOf(pieces);
-    if (size > maxBytes + SLACK) throw tooLarge(maxBytes);
     const [head, tail] = framing === 'newline' ? ['', '\n'] : [`Content-Length: ${size}\r\n\r\n`, ''];
     parts.push(pending + head, ...pieces, tail);
     partsLength += pending.length + head.length + size + tail.length;
@@ -222,12 +223,6 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
       output.destroy();
     },
   };
-}
-
-function tooLarge(maxBytes: number): McpxError {
-  return new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`, {
-    hint: 'raise "limits.messageBytes" in the config',
-  });
 }
 
 function isHangup(error: NodeJS.ErrnoException): boolean {

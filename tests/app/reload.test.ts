@@ -1,5 +1,5 @@
 /** Another config in a running app: what is the same goes on, what is gone finishes its calls, what fails changes nothing. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -145,12 +145,42 @@ test('an env file that changed restarts its server, and no other', async () => {
   expect(reload(document)).toMatchObject({ added: [], changed: [], removed: [] });
 });
 
-test('settings that need a start are named', () => {
-  const { reload } = stageApp({ mcpServers: {} });
-  expect(reload({ mcpServers: {}, http: { port: 1234 }, log: { level: 'debug' } }).restart).toEqual([
-    'http.port',
-    'log',
-  ]);
+const AT_START: [path: string, settings: object][] = [
+  ['http.host', { http: { host: '127.0.0.2' } }],
+  ['http.port', { http: { port: 1234 } }],
+  ['log', { log: { level: 'debug' } }],
+  ['lock', { lock: 'off' }],
+  ['watch', { watch: true }],
+  ['connect.concurrency', { connect: { concurrency: 1 } }],
+  ['stats', { stats: false }],
+];
+
+test.each(AT_START)('%s needs a start, and is named', (path, settings) => {
+  expect(stageApp({ mcpServers: {} }).reload({ mcpServers: {}, ...settings }).restart).toEqual([path]);
+});
+
+test('several settings that need a start are all named', () => {
+  const settings = { http: { host: '127.0.0.2', port: 1234 }, stats: false };
+  const { restart } = stageApp({ mcpServers: {} }).reload({ mcpServers: {}, ...settings });
+  expect(restart).toEqual(['http.host', 'http.port', 'stats']);
+});
+
+test.each(['README.md', 'README.zh-CN.md'])('%s has the settings that need a start, and no others', (file) => {
+  const text = readFileSync(resolve(import.meta.dirname, '../..', file), 'utf8');
+  const [, listed = ''] = /^\| (`http\.host`[^|]*)\|/m.exec(text) ?? [];
+  expect(listed.match(/(?<=`)[\w.]+(?=`)/g)).toEqual(AT_START.map(([path]) => path));
+});
+
+test.each([
+  { limits: { resultStore: 1_000_000, resultChars: 5000, concurrentCalls: 5, messageBytes: 100_000 } },
+  {
+    connect: { mode: 'eager', firstListWait: 5, idleStop: 60_000 },
+    health: { interval: 5000 },
+    search: { usage: false },
+  },
+  { http: { rate: 5, maxBody: 100_000, hosts: ['a.test'] }, policy: { deny: ['a.b'] }, front: { kind: 'aggregate' } },
+])('what holds without a start is not named: %o', (settings) => {
+  expect(stageApp({ mcpServers: {} }).reload({ mcpServers: {}, ...settings }).restart).toEqual([]);
 });
 
 test('a config that cannot be used is told, and the old one goes on', async () => {

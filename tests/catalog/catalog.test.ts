@@ -307,6 +307,24 @@ test('a client whose connection is shared knows what was listed without its root
   expect(connects).toBe(1);
 });
 
+test('a client whose connection offers less than before no longer knows what it was shown for more', async () => {
+  const world = createWorld({ one: { tools: [{ name: 'plain' }] } });
+  await world.catalog.settle(1000);
+  const connection = {
+    name: 'one',
+    spec: specOf('one'),
+    offered: 'roots',
+    state: { kind: 'ready', since: 0 } as const,
+    connect: async () => world.catalog.server('one')!.hello!,
+    request: async () => ({ tools: [{ name: 'of_roots' }] }),
+  };
+  await world.catalog.settle(1000, { offered: 'roots', connectionTo: () => connection });
+  expect(world.catalog.server('one', 'roots')?.offer.tools.map(({ tool }) => tool.name)).toEqual(['of_roots']);
+  // Its connection is another one's too by now.
+  await world.catalog.settle(1000, { offered: 'roots', connectionTo: () => ({ ...connection, offered: '' }) });
+  expect(world.catalog.server('one', 'roots')?.offer.tools.map(({ tool }) => tool.name)).toEqual(['plain']);
+});
+
 test('a connection that becomes ready while another is being listed is listed after it', async () => {
   let finish: () => void = () => undefined;
   const slow = new Promise<void>((resolve) => {

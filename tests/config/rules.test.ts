@@ -240,8 +240,8 @@ describe('rule 9: server names', () => {
 });
 
 describe('rule 10: an entry that would start this executable, or whose URL is our own, is skipped with a warning', () => {
-  function kept(entry: object, self: object, env: Record<string, string> = {}, home = createHome(env)) {
-    const document = { mcpServers: { loop: entry, other: { command: 'other' } }, http: { host: '::1', port: 4000 } };
+  function kept(entry: object, self: object, { home = createHome(), http = {} } = {}) {
+    const document = { mcpServers: { loop: entry, other: { command: 'other' } }, http };
     const config = home.load({
       files: [home.write('config.json', document)],
       self: { execPath: '/nowhere/mcpx', ...self },
@@ -256,15 +256,15 @@ describe('rule 10: an entry that would start this executable, or whose URL is ou
     chmodSync(mcpx, 0o755);
     symlinkSync(mcpx, home.path('link'));
     const self = { execPath: mcpx };
-    expect(kept({ command: mcpx, args: ['serve'] }, self, {}, home)).toEqual(['other']);
-    expect(kept({ command: './bin/mcpx' }, self, {}, home)).toEqual(['other']);
-    expect(kept({ command: './link' }, self, {}, home)).toEqual(['other']);
+    expect(kept({ command: mcpx, args: ['serve'] }, self, { home })).toEqual(['other']);
+    expect(kept({ command: './bin/mcpx' }, self, { home })).toEqual(['other']);
+    expect(kept({ command: './link' }, self, { home })).toEqual(['other']);
     const withPath = {
       ...home,
       load: (options = {}) => home.load({ ...options, env: { PATH: `/none:${home.path('bin')}` } }),
     };
-    expect(kept({ command: 'mcpx' }, self, {}, withPath)).toEqual(['other']);
-    expect(kept({ command: 'mcpx' }, { execPath: '/elsewhere/mcpx' }, {}, withPath)).toEqual(['loop', 'other']);
+    expect(kept({ command: 'mcpx' }, self, { home: withPath })).toEqual(['other']);
+    expect(kept({ command: 'mcpx' }, { execPath: '/elsewhere/mcpx' }, { home: withPath })).toEqual(['loop', 'other']);
   });
 
   test('node is us only with our own script', () => {
@@ -273,20 +273,19 @@ describe('rule 10: an entry that would start this executable, or whose URL is ou
     expect(kept({ command: '/usr/bin/node', args: ['/app/other.js'] }, self)).toEqual(['loop', 'other']);
   });
 
-  test('by URL, under every name of loopback', () => {
-    const urls = ['http://127.0.0.1:3095'];
-    expect(kept({ url: 'http://localhost:3095/mcp' }, { urls })).toEqual(['other']);
-    expect(kept({ url: 'http://[::1]:3095/mcp/work' }, { urls })).toEqual(['other']);
-    expect(kept({ url: 'http://localhost:3096/mcp' }, { urls })).toEqual(['loop', 'other']);
-    expect(kept({ url: 'https://example.com:3095/mcp' }, { urls })).toEqual(['loop', 'other']);
-    expect(kept({ url: 'http://${HOST}:3095/mcp' }, { urls })).toEqual(['loop', 'other']);
-    expect(kept({ url: 'https://example.com/mcp' }, { urls: ['https://example.com:443'] })).toEqual(['other']);
-    expect(kept({ url: 'http://example.com/mcp' }, { urls: ['http://example.com:80'] })).toEqual(['other']);
-  });
-
-  test('by the address of the config when this process serves there', () => {
-    expect(kept({ url: 'http://localhost:4000/mcp' }, { http: true })).toEqual(['other']);
-    expect(kept({ url: 'http://localhost:4000/mcp' }, {})).toEqual(['loop', 'other']);
+  test.each<[url: string, host: string, port: number, loop: boolean]>([
+    ['http://localhost:3095/mcp', '127.0.0.1', 3095, true],
+    ['http://[::1]:3095/mcp/work', '127.0.0.1', 3095, true],
+    ['http://localhost:4000/mcp', '::1', 4000, true],
+    ['http://localhost:3096/mcp', '127.0.0.1', 3095, false],
+    ['https://example.com:3095/mcp', '127.0.0.1', 3095, false],
+    ['http://${HOST}:3095/mcp', '127.0.0.1', 3095, false],
+    ['https://example.com/mcp', 'example.com', 443, true],
+    ['http://example.com/mcp', 'example.com', 80, true],
+  ])('%s where this process serves at %s:%i: %s', (url, host, port, loop) => {
+    const http = { host, port };
+    expect(kept({ url }, { http: true }, { http })).toEqual(loop ? ['other'] : ['loop', 'other']);
+    expect(kept({ url }, {}, { http })).toEqual(['loop', 'other']);
   });
 
   test.runIf(process.platform === 'win32')('on Windows with the endings of PATHEXT', () => {
@@ -294,7 +293,7 @@ describe('rule 10: an entry that would start this executable, or whose URL is ou
     const execPath = home.write('mcpx.EXE', '');
     const env = { Path: home.folder, PATHEXT: '.COM;.EXE' };
     const load = (options = {}) => home.load({ ...options, env, platform: 'win32' });
-    expect(kept({ command: 'mcpx' }, { execPath }, {}, { ...home, load })).toEqual(['other']);
+    expect(kept({ command: 'mcpx' }, { execPath }, { home: { ...home, load } })).toEqual(['other']);
   });
 });
 

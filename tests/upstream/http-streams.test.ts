@@ -186,7 +186,8 @@ describe('the HTTP transport itself', () => {
       { type: 'http', url: 'http://127.0.0.1:9/', headers: {} },
       { ...options, maxBytes: 100 },
     );
-    expect(() => transport.send(note('x'.repeat(200)))).toThrow(expect.objectContaining({ code: 'overloaded' }));
+    const hint = 'raise "limits.messageBytes" in the config';
+    expect(() => transport.send(note('x'.repeat(200)))).toThrow(expect.objectContaining({ code: 'overloaded', hint }));
   });
 
   test.each([

@@ -139,7 +139,10 @@ describe('a conversation over the old SSE transport', () => {
     const upstream = connection(sseSpec(server.url), { settings });
     expect(await failure(call(upstream, 'big', {}, { timeout: 300 }))).toMatchObject({ code: 'timeout' });
     expect(await call(upstream, 'echo', { n: 3 })).toEqual({ n: 3 });
-    expect(await failure(call(upstream, 'echo', { text: 'x'.repeat(100_001) }))).toMatchObject({ code: 'overloaded' });
+    expect(await failure(call(upstream, 'echo', { text: 'x'.repeat(100_001) }))).toMatchObject({
+      code: 'overloaded',
+      hint: 'raise "limits.messageBytes" in the config',
+    });
   });
 });
 

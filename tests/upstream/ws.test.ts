@@ -91,7 +91,10 @@ describe('a conversation over WebSocket', () => {
       code: 'protocol',
       message: 'server "x" sent a message over the limit of 100000 bytes',
     });
-    expect(await failure(call(upstream, 'echo', { text: 'x'.repeat(100_001) }))).toMatchObject({ code: 'overloaded' });
+    expect(await failure(call(upstream, 'echo', { text: 'x'.repeat(100_001) }))).toMatchObject({
+      code: 'overloaded',
+      hint: 'raise "limits.messageBytes" in the config',
+    });
   });
 
   test.each([

@@ -1,0 +1,87 @@
+/** Counts that outlive the process: what is new is added, now and then, to one small file that several processes may add to. */
+import { dirname } from 'node:path';
+import { messageOf } from '../errors.ts';
+import { ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../files.ts';
+import type { Log } from './log.ts';
+
+export interface Saver<Whole, News> {
+  /** What is not written down yet. Whoever changes it says so with `changed`. */
+  readonly news: News;
+  changed(): void;
+  /** What was written down, as far as this process has seen it. */
+  written(): Whole | undefined;
+  /** Writes down what is not yet; never rejects. */
+  close(): Promise<void>;
+}
+
+export interface SaverOptions<Whole, News> {
+  /** Without one nothing is written, and news stay news. */
+  file: string | undefined;
+  log: Pick<Log, 'debug'> | undefined;
+  /** What the counts are of, for the log. */
+  subject: string;
+  /** The beginning of new news. */
+  nothing(): News;
+  isNothing(news: News): boolean;
+  read(file: string): Whole | undefined;
+  sum(whole: Whole | undefined, news: News): Whole;
+  toJson(whole: Whole): object;
+}
+
+/** ms between two writings, at least. */
+const PAUSE = 10_000;
+/** ms to wait for another process that writes. */
+const PATIENCE = 1000;
+
+export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Saver<Whole, News> {
+  const { file, log, subject } = options;
+  let written: Whole | undefined;
+  let news = options.nothing();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function save(target: string): Promise<void> {
+    timer = undefined;
+    if (options.isNothing(news)) return;
+    try {
+      ensureFolder(dirname(target));
+      const merge = () => {
+        const whole = options.sum(options.read(target), news);
+        writeFileAtomic(target, `${JSON.stringify(options.toJson(whole))}\n`);
+        written = whole;
+        news = options.nothing();
+      };
+      await withLock(target, merge, { wait: PATIENCE });
+    } catch (error) {
+      log?.debug(`${subject} could not be written to "${target}": ${messageOf(error)}`);
+    }
+  }
+
+  return {
+    get news() {
+      return news;
+    },
+    changed() {
+      if (file !== undefined) timer ??= setTimeout(() => void save(file), PAUSE).unref();
+    },
+    written() {
+      if (file !== undefined) written ??= options.read(file);
+      return written;
+    },
+    async close() {
+      clearTimeout(timer);
+      if (file !== undefined) await save(file);
+    },
+  };
+}
+
+/** The fields of such a file; undefined where there is none, none that can be read, or one of another format. */
+export function readSaved(file: string, format: number): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(readIfPresent(file) ?? 'null');
+    if (typeof value !== 'object' || value === null) return undefined;
+    const fields = value as Record<string, unknown>;
+    return fields.format === format ? fields : undefined;
+  } catch {
+    return undefined;
+  }
+}
