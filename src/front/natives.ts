@@ -7,7 +7,7 @@ import { McpxError, RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
 import type { Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
-import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
+import { INVALID_PARAMS, isRecord, type Params, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeMessages } from './links.ts';
 
@@ -25,9 +25,6 @@ export interface OwnResources {
 }
 
 const NOTHING_OWN: OwnResources = { list: () => [], read: () => undefined };
-
-/** The code that clients of the session era expect for a resource that is not there. */
-const RESOURCE_NOT_FOUND = -32002;
 
 type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'wishes'>;
 

@@ -1,7 +1,7 @@
 /** The answer to `initialize`: the version, what can be asked for, and who is speaking. */
 import type { FrontKind } from '../config/config.ts';
 import type { ServerView } from '../router/router.ts';
-import { LEGACY_VERSIONS } from '../upstream/era.ts';
+import { LEGACY_VERSIONS } from '../upstream/revisions.ts';
 import { VERSION } from '../version.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Face, FrontDeps } from './front.ts';

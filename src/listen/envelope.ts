@@ -13,8 +13,6 @@ import {
 } from '../wire/message.ts';
 import type { Session } from './gateway.ts';
 
-export { META };
-
 const ENVELOPE: ReadonlySet<string> = new Set(
   ['protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel'].map((name) => `${META}${name}`),
 );

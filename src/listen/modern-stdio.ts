@@ -1,9 +1,10 @@
 /** MCP of 2026-07-28 over stdio: one client, whose requests say each for themselves who it is and what it can answer. */
 import { RpcError } from '../errors.ts';
 import { levelRank } from '../router/wishes.ts';
+import { META } from '../upstream/revisions.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
-import { complete, type Envelope, introduce, META, type Refused, readEnvelope } from './envelope.ts';
+import { complete, type Envelope, introduce, type Refused, readEnvelope } from './envelope.ts';
 import type { Session } from './gateway.ts';
 import { createRounds } from './rounds.ts';
 import { createSeal } from './seal.ts';

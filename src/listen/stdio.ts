@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import type { FrontKind } from '../config/config.ts';
+import { RPC_CODES } from '../errors.ts';
 import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
 import type { RpcRequest } from '../wire/message.ts';
@@ -24,7 +25,7 @@ export interface StdioOptions {
   output?: Writable;
 }
 
-/** ms that calls under way may take after the input has ended. */
+/** ms that calls under way may take after the input has ended, and the client to read their answers. */
 const DRAIN = 3000;
 
 /** Resolves when the session is over and everything is written. */
@@ -79,10 +80,10 @@ export async function listenStdio(options: StdioOptions): Promise<void> {
   (await modern)?.release();
   // A client that closes our input and then says stop is about to kill us: nothing is waited for any more.
   const hurried = stop.aborted ? () => false : () => stop.aborted;
-  await drained(() => peer.pending.theirs === 0 || hurried());
+  await drained(() => (peer.pending.theirs === 0 && channel.queued === 0) || hurried());
   session.close();
   (await modern)?.close();
-  await peer.close();
+  await peer.close({ code: RPC_CODES.overloaded, message: 'mcpx is stopping' });
 }
 
 /** Waits until `over` holds, at most for the drain. Calls end at arbitrary times and nothing announces the last one, hence the look every 5 ms. */

@@ -1,8 +1,9 @@
 /** `subscriptions/listen` of the modern era: a stream of the changes that a client asked to hear of. */
 import type { Downstream } from '../front/front.ts';
 import type { Principal } from '../policy/auth.ts';
+import { META } from '../upstream/revisions.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
-import { complete, type Envelope, introduce, META } from './envelope.ts';
+import { complete, type Envelope, introduce } from './envelope.ts';
 import { EventStream } from './events.ts';
 import { sendRpcError } from './reply.ts';
 import type { Member } from './sessions.ts';

@@ -9,8 +9,6 @@ import type { Hello } from './connection.ts';
 import { type EraChannel, envelopeOf } from './modern.ts';
 import { LEGACY_VERSIONS, MODERN_VERSION, SERVER_META } from './revisions.ts';
 
-export { LEGACY_VERSIONS };
-
 /** Who we say we are. */
 export interface Introduction {
   /** What a downstream really has, and nothing else. */

@@ -90,7 +90,8 @@ export interface Peer {
   /** Resolves with the result; rejects with RpcError (what the far side said) or McpxError (timeout, cancelled, unreachable). */
   request(method: string, params?: Params, options?: RequestOptions): Promise<unknown>;
   notify(method: string, params?: Params): void;
-  close(): Promise<void>;
+  /** What the far side still waits for is answered with `last`, where it is given. */
+  close(last?: { code: number; message: string }): Promise<void>;
   /** Our requests without an answer yet, and theirs that we are still working on. */
   readonly pending: { ours: number; theirs: number };
 }
@@ -179,7 +180,8 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     },
     request: (method, params, options = {}) => (ended ? Promise.reject(ended) : calls.begin(method, params, options)),
     notify: (method, params) => trySend({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) }),
-    close() {
+    close(last) {
+      if (last !== undefined) for (const [id] of theirs.entries()) trySend({ jsonrpc: '2.0', id, error: last });
       finish(undefined);
       return channel.close();
     },

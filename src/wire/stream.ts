@@ -197,7 +197,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
 
   return {
     get queued() {
-      return queued();
+      return closed ? 0 : queued();
     },
     start(to) {
       receiver = to;

@@ -224,6 +224,19 @@ describe('the end', () => {
     expect(ms).toBeGreaterThan(2900);
     expect(ms).toBeLessThan(3500);
     expect(scene.closed()).toBe(1);
+    expect(scene.lines).toEqual([{ jsonrpc: '2.0', id: 1, error: { code: -32000, message: 'mcpx is stopping' } }]);
+  });
+
+  test('of the input waits for a client that takes its time to read', async () => {
+    const scene = start();
+    scene.output.pause();
+    for (let id = 0; id < 5000; id++) scene.send(ping(id));
+    scene.input.end();
+    await new Promise((resolve) => setTimeout(resolve, 1800));
+    expect(scene.lines).toEqual([]);
+    scene.output.resume();
+    await scene.done;
+    await expect.poll(() => scene.lines.length).toBe(5000);
   });
 
   test('of the input, then a stop, waits for nothing', async () => {
