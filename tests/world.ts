@@ -157,6 +157,7 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     state: { kind: 'ready', since: 0 },
     owner: script.owner,
     offered: '',
+    expected: false,
     get hello() {
       return current();
     },

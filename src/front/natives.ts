@@ -7,6 +7,7 @@ import { McpxError, RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
 import type { Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
+import type { Connection } from '../upstream/connection.ts';
 import { INVALID_PARAMS, isRecord, type Params, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeMessages } from './links.ts';
@@ -69,7 +70,7 @@ export function createNatives(
   const deps = () => router.servers();
 
   const resourceRequest =
-    (method: string): Native =>
+    (method: string, via?: Connection): Native =>
     async (params, way) => {
       const { server, uri } = await resourceAt(params.uri, way);
       const result = await router.forward({
@@ -80,6 +81,7 @@ export function createNatives(
         method,
         params: { ...params, uri },
         questions: 'pass',
+        via,
       });
       return rewriteContents(result, { server, uri }, params.uri);
     };
@@ -176,7 +178,7 @@ export function createNatives(
       'resources/unsubscribe',
       async (params, way) => {
         const last = wishes.unsubscribe(await resourceAt(params.uri, way), way.caller.key);
-        return last ? resourceRequest('resources/unsubscribe')(params, way) : {};
+        return last === undefined ? {} : resourceRequest('resources/unsubscribe', last.via)(params, way);
       },
     ],
     [

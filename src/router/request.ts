@@ -1,5 +1,6 @@
 /** What a downstream asks for, as the router takes it. */
 import type { Kind } from '../policy/access.ts';
+import type { Connection } from '../upstream/connection.ts';
 import type { Inputs } from '../upstream/rounds.ts';
 import type { Params } from '../wire/message.ts';
 import type { Confirm } from './confirm.ts';
@@ -54,4 +55,6 @@ export interface Forward extends Way, Questioned {
   name: string;
   method: string;
   params: Params;
+  /** Where it has to go, where that is not what the caller has now. */
+  via?: Connection | undefined;
 }

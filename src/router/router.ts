@@ -18,7 +18,6 @@ import type { Forward, ToolCall, ToolResult, Way } from './request.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
 import { send } from './ties.ts';
 import { createViews, type ServerView } from './views.ts';
-import { isWish } from './wishes.ts';
 
 export type { Forward, ToolCall, ToolResult, Way } from './request.ts';
 export type { ServerView } from './views.ts';
@@ -99,8 +98,8 @@ export function createRouter(deps: RouterDeps): Router {
     return unknownTool(server, tool, entry === undefined ? [] : views.of(entry).tools);
   }
 
-  function connectionTo(server: string, way: Way, use?: 'lasting'): Connection {
-    const connection = pool.get(server, way.caller, use);
+  function connectionTo(server: string, way: Way): Connection {
+    const connection = pool.get(server, way.caller);
     if (connection === undefined) throw unknownServer(server, views.entries());
     return connection;
   }
@@ -247,8 +246,7 @@ export function createRouter(deps: RouterDeps): Router {
     try {
       const whole = meta === undefined ? params : { ...params, _meta: meta };
       const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
-      const use = isWish(method) ? 'lasting' : undefined;
-      const result = await send(connectionTo(server, request, use), method, whole, request, how);
+      const result = await send(request.via ?? connectionTo(server, request), method, whole, request, how);
       record('ok', { result });
       return result;
     } catch (error) {

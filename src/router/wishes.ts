@@ -19,18 +19,13 @@ export function levelRank(level: unknown): number {
   return LEVELS.indexOf(level as LogLevel);
 }
 
-/** Whether a request asks for something that holds until it is called off, or calls it off. */
-export function isWish(method: string): boolean {
-  return method === 'resources/subscribe' || method === 'resources/unsubscribe';
-}
-
 export interface Wishes {
   /** Whether a downstream wants news of as many resources as one may. */
   full(holder: string): boolean;
   /** Registers who wants news, and under which URI it asked for them; whoever calls asks the upstream. */
   subscribe(resource: Located, caller: Caller, asked: string): void;
-  /** True when nobody is left who wants it of the same connection, so that the upstream may be told. */
-  unsubscribe(resource: Located, holder: string): boolean;
+  /** What the upstream may be told through, when nobody is left who wants it of the same connection. */
+  unsubscribe(resource: Located, holder: string): Pick<Wish, 'via'> | undefined;
   /** The URI under which that downstream wants news (of whoever spoke, where that is known); undefined where it wants none. */
   wanted(resource: Located, holder: string, spoke?: Connection): string | undefined;
   /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
@@ -98,10 +93,10 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
       const { key: holder } = caller;
       const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
       if (!entry.holders.has(holder)) counts.set(holder, (counts.get(holder) ?? 0) + 1);
-      entry.holders.set(holder, { asked, via: pool.get(resource.server, caller, 'lasting') });
+      entry.holders.set(holder, { asked, via: pool.get(resource.server, caller) });
       resources.set(keyOf(resource), entry);
     },
-    unsubscribe: (resource, holder) => end(resource, holder) !== undefined,
+    unsubscribe: end,
     wanted(resource, holder, spoke) {
       const wish = resources.get(keyOf(resource))?.holders.get(holder);
       return wish !== undefined && (spoke === undefined || isSame(wish.via, spoke)) ? wish.asked : undefined;

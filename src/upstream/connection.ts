@@ -102,6 +102,8 @@ export interface Connection {
   readonly state: ConnectionState;
   /** Present once it has been connected; kept after it was stopped. */
   readonly hello: Hello | undefined;
+  /** Whether somebody waits for what it says by itself: news of a resource, the end of a task. */
+  readonly expected: boolean;
   /** Connects if need be; a hundred callers start it once. */
   connect(): Promise<Hello>;
   /** Connects if need be, waiting for a reconnect within the timeout, then asks. RpcError = the upstream's own words, McpxError = ours. */
@@ -206,6 +208,9 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     get hello() {
       return lifecycle.hello;
+    },
+    get expected() {
+      return standing.expected;
     },
     connect: () =>
       using(async () => {

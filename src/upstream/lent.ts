@@ -31,10 +31,13 @@ export function createLender(): Lender {
     let calls = 0;
     const connection = create(caller, ({ method }) => {
       if (method !== 'roots/list') return;
-      // From now on it may act on the roots of one client: nobody else gets it.
+      // From now on it may act on the roots of one client: nobody else gets it. What somebody waits for goes on until it is called off.
       curious = true;
-      for (const one of lent.values()) end(one.connection);
-      lent.clear();
+      for (const [key, one] of lent) {
+        if (one.connection.expected) continue;
+        end(one.connection);
+        lent.delete(key);
+      }
       if (calls > 1)
         throw new RpcError(METHOD_NOT_FOUND, 'several clients are served at once: none is asked for its roots');
     });

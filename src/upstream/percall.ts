@@ -26,6 +26,7 @@ export function perCall({ create, end, slots, shown }: PerCallOptions): Connecti
   return {
     ...shown,
     fleeting: true,
+    expected: false,
     state: { kind: 'idle' },
     connect: () => once((connection) => connection.connect()),
     async request(method, params, options = {}) {

@@ -44,10 +44,9 @@ export interface PoolOptions {
 export interface Pool {
   /**
    * The connection for that caller; without one, the connection to list with: the last that was used, else one that offers what
-   * was last offered. Undefined for a name that is not configured or is disabled. Never starts anything. What lasts longer than a request
-   * needs a connection that nobody ends meanwhile.
+   * was last offered. Undefined for a name that is not configured or is disabled. Never starts anything.
    */
-  get(server: string, caller?: Caller, use?: 'lasting'): Connection | undefined;
+  get(server: string, caller?: Caller): Connection | undefined;
   /** Every connection there is, at least one per server. */
   all(): Connection[];
   /** Whoever a change on this connection concerns: itself, and what else is served by it. */
@@ -174,7 +173,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const lister = (member: Member): Connection => member.current ?? shared(member, member.seen);
 
-  const find = (server: string, caller?: Caller, use?: 'lasting'): Connection | undefined => {
+  const find = (server: string, caller?: Caller): Connection | undefined => {
     const member = members.get(server);
     if (!member || !caller) return member && lister(member);
     member.seen = caller;
@@ -182,7 +181,7 @@ export function createPool(options: PoolOptions): Pool {
     const share = member.shareFor(caller, member.era);
     if (share === 'call') return once(member, caller);
     if (share === 'all' && member.era === 'modern') return view(member, caller);
-    const lent = share === 'lent' && use === undefined ? lend(member, caller) : undefined;
+    const lent = share === 'lent' ? lend(member, caller) : undefined;
     const connection = lent ?? (share === 'all' ? shared(member, caller) : own(member, caller));
     member.claimed.add(connection);
     return connection;

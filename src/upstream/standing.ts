@@ -17,24 +17,24 @@ export interface Standing {
 
 const LASTING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel']);
 
-/** Statuses of a task that nothing follows. */
-const FINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 /** ms that a task may keep its server at most. */
 const LONGEST_TASK = 24 * 60 * 60_000;
 
 export function createStanding(): Standing {
   const subscriptions = new Map<unknown, Params>();
-  /** Until when each is worked on at most, monotonic ms. */
+  /** Until when each is worked on, and its result kept, monotonic ms. */
   const tasks = new Map<string, number>();
   let level: Params | undefined;
 
   /** A task as its server describes it: inside `task` where it has just begun. */
   const see = (said: unknown) => {
-    const { taskId, status, ttl } = isRecord(said) ? (isRecord(said.task) ? said.task : said) : {};
-    if (typeof taskId !== 'string' || typeof status !== 'string') return;
-    const most = typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK;
-    if (FINAL.has(status)) tasks.delete(taskId);
-    else tasks.set(taskId, performance.now() + most);
+    const task = isRecord(said) && isRecord(said.task) ? said.task : said;
+    if (!isRecord(task) || typeof task.taskId !== 'string' || typeof task.status !== 'string') return;
+    const { taskId, status, ttl } = task;
+    // One that is done is kept for its result, which comes with its status in the modern era.
+    if (status === 'cancelled' || 'result' in task || 'error' in task) tasks.delete(taskId);
+    else if (!tasks.has(taskId))
+      tasks.set(taskId, performance.now() + (typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK));
   };
   const isWorking = () => {
     const now = performance.now();

@@ -23,6 +23,9 @@ export function viewOf({ base, offered, client }: ViewOptions): Connection {
     get hello() {
       return base().hello;
     },
+    get expected() {
+      return base().expected;
+    },
     connect: () => base().connect(),
     request: (method, params, options) => base().request(method, params, { client, ...options }),
     notify: (method, params) => base().notify(method, params),

@@ -156,8 +156,8 @@ describe('wishes', () => {
     wishes.subscribe(resource, callerOf('one'), 'as asked');
     wishes.subscribe(resource, callerOf('two'), 'as asked');
     expect(wishes.wanted(resource, 'one')).toBe('as asked');
-    expect(wishes.unsubscribe(resource, 'one')).toBe(false);
-    expect(wishes.unsubscribe(resource, 'one')).toBe(false);
+    expect(wishes.unsubscribe(resource, 'one')).toBeUndefined();
+    expect(wishes.unsubscribe(resource, 'one')).toBeUndefined();
     expect(wishes.wanted(resource, 'one')).toBeUndefined();
     wishes.leave('two');
     expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
@@ -222,8 +222,8 @@ describe('wishes', () => {
     const heard = (spoke: Connection | undefined) => ['one', 'two'].map((key) => wishes.wanted(resource, key, spoke));
     expect(heard(own)).toEqual(['asked by one', undefined]);
     expect(heard(shared)).toEqual([undefined, 'asked by two']);
-    expect(wishes.unsubscribe(resource, 'one')).toBe(true);
-    expect(wishes.unsubscribe(resource, 'two')).toBe(false);
+    expect(wishes.unsubscribe(resource, 'one')?.via).toBe(own);
+    expect(wishes.unsubscribe(resource, 'two')).toBeUndefined();
     wishes.leave('three');
     expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
   });

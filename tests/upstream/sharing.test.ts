@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../src/config/config.ts';
-import type { Connection } from '../../src/upstream/connection.ts';
 import { type Caller, createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
 import { introductionOf, offeredKey, sharedKey, shareRule } from '../../src/upstream/sharing.ts';
 import {
@@ -260,16 +259,16 @@ describe('a server for clients with roots and without a session', () => {
     await until(() => !isRunning(pid as number));
   });
 
-  test('runs for one alone where that one asks for something that lasts, and goes on when it has asked for roots', async () => {
+  test('goes on with what somebody waits for when it has asked for roots, and serves nobody else', async () => {
     const upstreams = pool(serverSpec(), { events: answering });
-    const lasting = upstreams.get('x', once('a'), 'lasting') as Connection;
-    const pid = await call(lasting, 'pid');
-    expect([lasting.owner, upstreams.get('x', once('a'), 'lasting')]).toEqual(['a', lasting]);
-    expect(await pidOf(upstreams, once('a'))).not.toBe(pid);
     const asked = async () => ({ roots: [] });
-    await call(get(upstreams, once('a')), 'ask', { method: 'roots/list' }, { asked });
-    expect(await call(lasting, 'pid')).toBe(pid);
-    upstreams.release('a');
+    const first = get(upstreams, once('a'));
+    const pid = await call(first, 'pid');
+    await first.request('resources/subscribe', { uri: 'test://a' });
+    await call(first, 'ask', { method: 'roots/list' }, { asked });
+    expect(await pidOf(upstreams, once('a'))).not.toBe(pid);
+    expect([first.state.kind, isRunning(pid as number)]).toEqual(['ready', true]);
+    upstreams.update([serverSpec(['other'])], SETTINGS);
     await until(() => !isRunning(pid as number));
   });
 

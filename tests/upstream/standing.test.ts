@@ -12,10 +12,17 @@ const task = (status: string, more: object = {}) => ({ taskId: 't', status, ...m
 
 describe('a task', () => {
   test.each<[string, (standing: ReturnType<typeof createStanding>) => void]>([
-    ['its status is asked for', (one) => one.note('tasks/get', { taskId: 't' }, task('completed'))],
+    [
+      'its result comes with its status',
+      (one) => one.note('tasks/get', { taskId: 't' }, task('completed', { result: {} })),
+    ],
+    [
+      'its failure comes with its status',
+      (one) => one.note('tasks/get', { taskId: 't' }, task('failed', { error: {} })),
+    ],
     ['it is cancelled', (one) => one.note('tasks/cancel', { taskId: 't' }, task('cancelled'))],
     ['its result is got', (one) => one.note('tasks/result', { taskId: 't' }, { content: [] })],
-    ['its server says so', (one) => one.hear('notifications/tasks/status', task('failed'))],
+    ['its server says that it is cancelled', (one) => one.hear('notifications/tasks/status', task('cancelled'))],
     ['another conversation begins', (one) => one.renew({ request: async () => undefined })],
   ])('is expected from its beginning until %s', (_, end) => {
     const standing = createStanding();
@@ -23,7 +30,8 @@ describe('a task', () => {
     standing.note('tools/call', { name: 'x', task: {} }, { task: task('working') });
     standing.note('tools/call', { name: 'x' }, { content: [] });
     standing.note('tasks/get', { taskId: 't' }, task('input_required'));
-    standing.hear('notifications/message', task('completed'));
+    standing.hear('notifications/message', task('cancelled'));
+    standing.hear('notifications/tasks/status', task('completed'));
     expect(standing.expected).toBe(true);
     end(standing);
     expect(standing.expected).toBe(false);
