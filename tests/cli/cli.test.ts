@@ -151,6 +151,9 @@ describe('the shell tool', () => {
     expect(shown.stderr).toContain('dead');
     expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
     expect(await mcpx('inspect', 'dead', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
+    shown.stdout = '';
+    expect(await mcpx('inspect', 'dead', '--json', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
+    expect(shown.stdout).toBe('');
   });
 
   test('options may stand before the command', async () => {
