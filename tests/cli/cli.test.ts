@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { nameOf, readFlags } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
@@ -256,6 +256,21 @@ describe('config commands', () => {
     expect(await mcpx('config', 'schema')).toBe(0);
     expect(JSON.parse(shown.stdout)).toHaveProperty('properties.mcpServers');
   });
+});
+
+test('config path says of a file that was named and is not there how to come by one', async () => {
+  const there = configFile({});
+  const missing = `${there}.json`;
+  expect(await mcpx('config', 'path', '-c', missing, '-c', there)).toBe(0);
+  expect(shown.stdout).toBe(`${missing}\n${there}\n`);
+  const advice = `"${missing}" does not exist; write {"mcpServers": {}} into it to begin with, or name another file`;
+  expect(shown.stderr).toContain(advice);
+  expect(shown.stderr).not.toContain('mcpx serve');
+  shown.stderr = '';
+  vi.stubEnv('MCPX_CONFIG', missing);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await mcpx('config', 'path')).toBe(0);
+  expect(shown.stderr).toContain(advice);
 });
 
 describe('serving', () => {
