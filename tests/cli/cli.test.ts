@@ -31,6 +31,24 @@ describe('help and version', () => {
     expect(shown.stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
   });
 
+  test.each([
+    ['tools', '-V'],
+    ['exec', '--version'],
+    ['config', 'path', '-V'],
+    ['--version', '--no-color'],
+  ])('%s %s', async (...words) => {
+    expect(await mcpx(...words)).toBe(0);
+    expect(shown.stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
+  });
+
+  test('what an option implies is said where it does', async () => {
+    expect(await mcpx('serve', '--help')).toBe(0);
+    expect(shown.stdout.match(/; implies --http/g)).toHaveLength(2);
+    shown.stdout = '';
+    expect(await mcpx('demo', '--help')).toBe(0);
+    expect(shown.stdout).not.toContain('--http');
+  });
+
   test.each(COMMANDS.map(({ usage }) => nameOf(usage)))('%s has help in both forms', async (name) => {
     expect(await mcpx(...name.split(' '), '--help')).toBe(0);
     const byFlag = shown.stdout;
