@@ -14,7 +14,7 @@ import type { Flags, Invocation } from './command.ts';
 import { confirmOnTerminal } from './confirm.ts';
 import { note, paint, print, printJson } from './output.ts';
 import { parseJson, readPair } from './pairs.ts';
-import { whileWaiting } from './progress.ts';
+import { type Aside, whileWaiting } from './progress.ts';
 import { listAll, tellMissing } from './reach.ts';
 import { sourceFlags, splitTarget, withApp } from './session.ts';
 
@@ -25,16 +25,18 @@ export function run(invocation: Invocation): Promise<number> {
   return withApp(invocation, async (app, config) => {
     const select = flags.has('select') ? await compileProjection(flags.value('select')) : undefined;
     const { server, tool } = await findTarget(target, app, { config, flags, stop });
-    const call = app.router().call({
-      server,
-      tool,
-      arguments: given,
-      caller: { key: 'cli', capabilities: {} },
-      signal: stop,
-      progress: showProgress,
-      noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
-      confirm: confirmOnTerminal(flags, stop),
-    });
+    const confirm = confirmOnTerminal(flags, stop);
+    const call = (aside: Aside) =>
+      app.router().call({
+        server,
+        tool,
+        arguments: given,
+        caller: { key: 'cli', capabilities: {} },
+        signal: stop,
+        progress: showProgress,
+        noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
+        confirm: (question) => aside(confirm(question)),
+      });
     const result = await whileWaiting(`running ${target}`, call, stop).catch((error: unknown) => {
       throw withInspectHint(error, `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`);
     });
