@@ -152,6 +152,18 @@ describe('the shell tool', () => {
     expect(shown.stdout).toContain('tools.mjs');
     expect(shown.stdout).toMatch(/^other +a/m);
     expect(shown.stdout).not.toContain('hunter2');
+    shown.stdout = '';
+    expect(await mcpx('list', '--config', file, '--profile', 'other')).toBe(0);
+    expect(shown.stdout).toMatch(/^a +\S+ +https:\/\/x\.example.*\n$/);
+  });
+
+  test('without an enabled profile there is nothing to ask, whatever the command', async () => {
+    const file = configFile({ mcpServers: { math: { type: 'builtin' } }, profiles: { p: { enabled: false } } });
+    for (const words of [['serve'], ['tools'], ['exec', 'math.calculate']]) {
+      shown.stderr = '';
+      expect(await mcpx(...words, '-c', file)).toBe(6);
+      expect(shown.stderr).toContain('error: no profile is enabled\n\nhint: enable one');
+    }
   });
 
   test('tools of all, of one, as JSON', async () => {
