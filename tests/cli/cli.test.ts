@@ -174,6 +174,12 @@ describe('the shell tool', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject([{ server: 'math' }]);
   });
 
+  test('where there are no tools, that is said', async () => {
+    const math = { type: 'builtin', tools: { deny: ['*'] } };
+    expect(await mcpx('tools', '-c', configFile({ mcpServers: { math } }))).toBe(0);
+    expect([shown.stdout, shown.stderr]).toEqual(['', 'there are no tools\n']);
+  });
+
   test('one dead server is a warning, all dead is exit 4', async () => {
     const dead = { command: 'no-such-program-anywhere' };
     expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead, math: { type: 'builtin' } } }))).toBe(0);

@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { captureOutput } from '../setup/output.ts';
 
@@ -39,11 +39,8 @@ describe('resources', () => {
     expect(offered.resources).toContainEqual(expect.objectContaining({ uri: 'test://static-text' }));
   });
 
-  test('are read by their URI: text, by a template, as JSON, as bytes', async () => {
+  test('are read by their URI: by a template, as JSON, as bytes', async () => {
     const config = offers();
-    expect(await mcpx('read', 'test://static-text', '-c', config)).toBe(0);
-    expect(shown.stdout.length).toBeGreaterThan(10);
-    shown.stdout = '';
     expect(await mcpx('read', 'test://template/7/data', '-c', config, '--server', 'offers')).toBe(0);
     expect(JSON.parse(shown.stdout)).toMatchObject({ id: '7' });
     shown.stdout = '';
@@ -52,6 +49,26 @@ describe('resources', () => {
     shown.stdout = '';
     expect(await mcpx('read', 'test://static-binary', '-c', config)).toBe(0);
     expect(shown.stdout).toBe(String(Buffer.from(contents[0].blob, 'base64')));
+  });
+
+  test('a text is written exactly into a file, and as a line on a terminal', async () => {
+    const config = offers();
+    expect(await mcpx('read', 'test://static-text', '-c', config, '--json')).toBe(0);
+    const { text } = JSON.parse(shown.stdout).contents[0];
+    expect(text).toMatch(/[^\n]$/);
+    const wasTerminal = process.stdout.isTTY;
+    onTestFinished(() => {
+      process.stdout.isTTY = wasTerminal;
+    });
+    for (const [isTerminal, written] of [
+      [false, text],
+      [true, `${text}\n`],
+    ]) {
+      process.stdout.isTTY = isTerminal;
+      shown.stdout = '';
+      expect(await mcpx('read', 'test://static-text', '-c', config)).toBe(0);
+      expect(shown.stdout).toBe(written);
+    }
   });
 
   test('one that nobody has is not found, with the nearest', async () => {
