@@ -31,7 +31,7 @@ import { describeStatus } from './status.ts';
 export interface App extends Gateway {
   /** Makes every upstream known in the background: from the disk, or by starting it once. Eager ones are all started. */
   start(): void;
-  /** The router of a profile, for the command line; throws not_found. */
+  /** The router of a profile, for the command line; throws not_found, and `config` where no profile is enabled. */
   router(profile?: string): Router;
   /** Everything that the servers of a profile offer, whoever may use it; throws not_found. */
   catalog(profile?: string): Pick<Catalog, 'servers' | 'settle'>;
@@ -95,12 +95,11 @@ export function createApp(initial: Config, options: AppOptions): App {
   const everything = () => [...running.values(), ...leaving];
 
   const find = (name = main()): Running => {
-    const found = running.get(name ?? '');
+    if (name === undefined) throw noProfile();
+    const found = running.get(name);
     if (found !== undefined) return found;
     const names = [...running.keys()].join(', ');
-    throw new McpxError('not_found', `no enabled profile is called "${name ?? ''}"`, {
-      hint: `the profiles are: ${names}`,
-    });
+    throw new McpxError('not_found', `no enabled profile is called "${name}"`, { hint: `the profiles are: ${names}` });
   };
   const router = (found: Running, access: Access, as: As = {}): Router => {
     const { catalog, pool, profile } = found;
@@ -219,6 +218,10 @@ export function createApp(initial: Config, options: AppOptions): App {
       for (const { pool } of everything()) pool.killNow();
     },
   };
+}
+
+export function noProfile(): McpxError {
+  return new McpxError('config', 'no profile is enabled', { hint: 'enable one under "profiles" in the config' });
 }
 
 /** The set of capabilities that a client offers; worked out again only when it has introduced itself. */

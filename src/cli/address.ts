@@ -1,4 +1,4 @@
-/** Where to listen, from `--http [host:port]`, `--host` and `--port`. */
+/** Where to listen, from `--http [host:port]`, and `--host` and `--port`, which win over its parts. */
 import { McpxError } from '../errors.ts';
 import type { Flags } from './command.ts';
 
@@ -14,8 +14,9 @@ export interface Listen {
 export function readListen(flags: Flags): Listen {
   const address = flags.value('http');
   const isFile = address !== undefined && /\.jsonc?$/.test(address);
-  const { host = flags.value('host'), port = flags.value('port') } =
-    address === undefined || isFile ? {} : split(address);
+  const parts = address === undefined || isFile ? undefined : split(address);
+  const host = flags.value('host') ?? parts?.host;
+  const port = flags.value('port') ?? parts?.port;
   if (port !== undefined && !isPort(port)) {
     throw new McpxError('usage', `"${port}" is not a port`, {
       hint: 'a port is a number from 0 to 65535; 0 takes any free one',

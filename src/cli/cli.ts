@@ -45,9 +45,13 @@ async function dispatch({ words, stdinIsTerminal, ...lifecycle }: CliOptions): P
     await print((await import('./help.ts')).commandHelp(command));
     return 0;
   }
+  const flags = readFlags(words, [...command.options, ...GLOBAL_OPTIONS]);
+  if (flags.has('version')) {
+    await print(versionLine());
+    return 0;
+  }
   check(cli, command, words);
   const args = [...cli.args, ...(cli.options['--'] as string[])];
-  const flags = readFlags(words, [...command.options, ...GLOBAL_OPTIONS]);
   return (await command.load()).run({ ...lifecycle, args, flags });
 }
 

@@ -14,11 +14,8 @@ const PROFILE: Option = {
 const DEMO: Option = { flags: '--demo', doc: 'use the built-in demo servers instead of a config' };
 const JSON_OUT: Option = { flags: '--json', doc: 'machine-readable output' };
 const STRICT: Option = { flags: '--strict', doc: 'warnings about the config are errors' };
-const HOST: Option = { flags: '--host <address>', doc: 'address to listen on (default 127.0.0.1); implies --http' };
-const PORT: Option = {
-  flags: '--port <number>',
-  doc: 'port to listen on (default 3095, 0 = any free one); implies --http',
-};
+const HOST: Option = { flags: '--host <address>', doc: 'address to listen on (default 127.0.0.1)' };
+const PORT: Option = { flags: '--port <number>', doc: 'port to listen on (default 3095, 0 = any free one)' };
 const LOG: Option = { flags: '--log-level <level>', doc: 'silent, error, warn, info or debug' };
 
 const SOURCE = [CONFIG, PROFILE, DEMO];
@@ -37,8 +34,7 @@ export const COMMANDS: Command[] = [
     options: [
       ...SOURCE,
       { flags: '--http [host:port]', doc: 'listen on HTTP instead of stdio (default 127.0.0.1:3095)' },
-      HOST,
-      PORT,
+      ...[HOST, PORT].map(({ flags, doc }) => ({ flags, doc: `${doc}; implies --http` })),
       { flags: '--front <kind>', doc: 'compact (two tools, the default) or aggregate (all tools)' },
       { flags: '--watch', doc: 'read the config again when it changes' },
       STRICT,

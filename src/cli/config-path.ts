@@ -1,5 +1,6 @@
 /** `mcpx config path`: which file would be read, whether or not it is there. */
 import { existsSync } from 'node:fs';
+import { NAMED_FILE_HINT } from '../config/source.ts';
 import { configFiles } from '../config/store.ts';
 import { worldOf } from '../config/world.ts';
 import type { Invocation } from './command.ts';
@@ -14,6 +15,7 @@ export async function run({ flags }: Invocation): Promise<number> {
     return 0;
   }
   await print(paths.join('\n'));
-  if (found.some(({ exists }) => !exists)) note('not there yet; `mcpx serve` writes a first one');
+  if (files.length === 0) note('not there yet; `mcpx serve` writes a first one');
+  else for (const { path, exists } of found) if (!exists) note(`"${path}" does not exist; ${NAMED_FILE_HINT}`);
   return 0;
 }

@@ -1,9 +1,9 @@
 /** The question before a tool runs that is not declared read-only, on the terminal. */
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { lookup, worldOf } from '../config/world.ts';
 import { McpxError } from '../errors.ts';
-import type { Confirm } from '../router/confirm.ts';
+import type { Confirm, Verdict } from '../router/confirm.ts';
 import type { Flags } from './command.ts';
 
 /** Where a person sits, if both ends are a terminal. */
@@ -25,12 +25,32 @@ export function confirmOnTerminal(
         hint: 'add --yes',
       });
     }
-    const terminal = createInterface({ input, output });
-    try {
-      const answer = await terminal.question(`${question} [y/N] `, { signal });
-      return /^y(?:es)?$/i.test(answer.trim()) ? 'accept' : 'decline';
-    } finally {
-      terminal.close();
-    }
+    return ask(`${question} [y/N] `, signal, { input, output });
   };
+}
+
+/** Ctrl-D, which ends the input, declines; Ctrl-C, which the terminal hands over as a key, cancels as the signal does. */
+function ask(question: string, signal: AbortSignal, { input, output }: Terminal): Promise<Verdict> {
+  const terminal = createInterface({ input, output });
+  let answered = false;
+  return new Promise<Verdict>((resolve, reject) => {
+    const interrupted = () => {
+      reject(new McpxError('cancelled', 'interrupted: the tool did not run'));
+      terminal.close();
+    };
+    terminal.once('SIGINT', interrupted);
+    terminal.once('close', () => {
+      signal.removeEventListener('abort', interrupted);
+      // What comes next begins on a line of its own; after an answer it does so by itself.
+      if (!answered) output.write('\n');
+      resolve('decline');
+    });
+    terminal.question(question, (answer) => {
+      answered = true;
+      resolve(/^y(?:es)?$/i.test(answer.trim()) ? 'accept' : 'decline');
+      terminal.close();
+    });
+    if (signal.aborted) interrupted();
+    else signal.addEventListener('abort', interrupted, { once: true });
+  });
 }

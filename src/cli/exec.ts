@@ -1,6 +1,7 @@
 /** `mcpx exec server.tool key=value …`: runs one tool, prints what it answered. */
 import { readFileSync } from 'node:fs';
 import type { App } from '../app/app.ts';
+import type { Config } from '../config/config.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
 import { type Located, locate } from '../front/target.ts';
 import { compileProjection, type Projection } from '../router/project.ts';
@@ -13,26 +14,29 @@ import type { Flags, Invocation } from './command.ts';
 import { confirmOnTerminal } from './confirm.ts';
 import { note, paint, print, printJson } from './output.ts';
 import { parseJson, readPair } from './pairs.ts';
-import { whileWaiting } from './progress.ts';
+import { type Aside, whileWaiting } from './progress.ts';
+import { listAll, tellMissing } from './reach.ts';
 import { sourceFlags, splitTarget, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
   const [target = '', ...pairs] = args;
   const given = { ...readArgs(flags.value('args')), ...Object.fromEntries(pairs.map(readPair)) };
-  return withApp(invocation, async (app) => {
+  return withApp(invocation, async (app, config) => {
     const select = flags.has('select') ? await compileProjection(flags.value('select')) : undefined;
-    const { server, tool } = await findTarget(target, app, invocation);
-    const call = app.router().call({
-      server,
-      tool,
-      arguments: given,
-      caller: { key: 'cli', capabilities: {} },
-      signal: stop,
-      progress: showProgress,
-      noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
-      confirm: confirmOnTerminal(flags, stop),
-    });
+    const { server, tool } = await findTarget(target, app, { config, flags, stop });
+    const confirm = confirmOnTerminal(flags, stop);
+    const call = (aside: Aside) =>
+      app.router().call({
+        server,
+        tool,
+        arguments: given,
+        caller: { key: 'cli', capabilities: {} },
+        signal: stop,
+        progress: showProgress,
+        noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
+        confirm: (question) => aside(confirm(question)),
+      });
     const result = await whileWaiting(`running ${target}`, call, stop).catch((error: unknown) => {
       throw withInspectHint(error, `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`);
     });
@@ -47,16 +51,22 @@ export function run(invocation: Invocation): Promise<number> {
 async function findTarget(
   target: string,
   app: App,
-  { flags, stop }: Pick<Invocation, 'flags' | 'stop'>,
+  { config, flags, stop }: Pick<Invocation, 'flags' | 'stop'> & { config: Config },
 ): Promise<Located> {
   const { server, tool } = splitTarget(target);
   if (tool !== undefined) return { server, tool };
-  await whileWaiting('starting the servers', app.listed(), stop);
-  const router = app.router();
-  if (!router.servers().some(({ name }) => name === target)) return locate({ tool: target }, router);
-  throw new McpxError('usage', `"${target}" is a server: which of its tools?`, {
-    hint: `mcpx inspect ${sourceFlags(flags)}${target}`,
-  });
+  const servers = await listAll(app, { config, stop });
+  if (servers.some(({ name }) => name === target)) {
+    throw new McpxError('usage', `"${target}" is a server: which of its tools?`, {
+      hint: `mcpx inspect ${sourceFlags(flags)}${target}`,
+    });
+  }
+  try {
+    return locate({ tool: target }, app.router());
+  } catch (error) {
+    tellMissing(servers);
+    throw error;
+  }
 }
 
 function withInspectHint(error: unknown, hint: string): unknown {

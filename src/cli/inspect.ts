@@ -14,6 +14,8 @@ export function run(invocation: Invocation): Promise<number> {
       const json = invocation.flags.has('json');
       if (toolName === undefined) {
         const view = await whileStarting(server, router.server(server), invocation.stop);
+        const { listing } = view.entry;
+        if (listing.kind === 'failed' && view.tools.length === 0) throw listing.error;
         if (json) await printJson({ server, tools: view.tools.map(definition) });
         // A person has no context to save.
         else

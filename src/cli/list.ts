@@ -1,4 +1,4 @@
-/** `mcpx list`: the configured servers, without starting any. */
+/** `mcpx list`: the configured servers, of every profile or of one that is named, without starting any. */
 import type { Profile, ServerSpec } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
 import { redactSpec } from '../config/show.ts';
@@ -9,7 +9,8 @@ import { readConfig } from './session.ts';
 
 export async function run({ flags }: Invocation): Promise<number> {
   const config = readConfig(flags);
-  const rows = config.profiles.flatMap((profile) =>
+  const profiles = config.profiles.filter(({ name }) => config.profile === undefined || name === config.profile);
+  const rows = profiles.flatMap((profile) =>
     profile.servers.map((spec) => describe(spec, profile, missingVariables(spec, config.settings.connect))),
   );
   if (flags.has('json')) {
@@ -20,7 +21,7 @@ export async function run({ flags }: Invocation): Promise<number> {
     noteNoServers();
     return 0;
   }
-  const several = config.profiles.length > 1;
+  const several = profiles.length > 1;
   const lines = rows.map((row) => [...(several ? [row.profile] : []), row.name, row.type, row.target, remark(row)]);
   await print(table(lines));
   return 0;

@@ -10,10 +10,10 @@ export function print(text: string): Promise<void> {
   });
 }
 
-/** The same for what is no text. */
-export function printBytes(bytes: Uint8Array): Promise<void> {
+/** The same for what must arrive exactly as it is. */
+export function printExactly(content: Uint8Array | string): Promise<void> {
   return new Promise((resolve) => {
-    process.stdout.write(bytes, () => resolve());
+    process.stdout.write(content, () => resolve());
   });
 }
 

@@ -1,5 +1,6 @@
 /** `mcpx prompt server.prompt key=value …`: a prompt with its arguments filled in, as the messages it consists of. */
 import type { App } from '../app/app.ts';
+import type { Config } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
 import { didYouMean, some } from '../router/missing.ts';
@@ -9,15 +10,16 @@ import { blockText } from './blocks.ts';
 import type { Invocation } from './command.ts';
 import { paintAnswer, print, printJson } from './output.ts';
 import { readPair } from './pairs.ts';
-import { whileStarting, whileWaiting } from './progress.ts';
+import { whileStarting } from './progress.ts';
+import { listAll, reachServers, tellMissing } from './reach.ts';
 import { sourceFlags, splitTarget, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
   const [target = '', ...pairs] = args;
   const given = Object.fromEntries(pairs.map(readPair).map(([key, value]) => [key, textOf(value)]));
-  return withApp(invocation, async (app) => {
-    const { server, name } = await findPrompt(target, app, invocation);
+  return withApp(invocation, async (app, config) => {
+    const { server, name } = await findPrompt(target, app, { config, flags, stop });
     const request = app.router().forward({
       ...{ server, kind: 'prompt', name, method: 'prompts/get', params: { name, arguments: given } },
       ...{ caller: { key: 'cli', capabilities: {} }, signal: stop },
@@ -37,12 +39,11 @@ function textOf(value: unknown): string {
 async function findPrompt(
   target: string,
   app: App,
-  { flags, stop }: Pick<Invocation, 'flags' | 'stop'>,
+  { config, flags, stop }: Pick<Invocation, 'flags' | 'stop'> & { config: Config },
 ): Promise<{ server: string; name: string }> {
   const { server, tool: name } = splitTarget(target);
-  if (name === undefined) await whileWaiting('starting the servers', app.listed(), stop);
   const views =
-    name === undefined ? app.router().servers() : [await whileStarting(server, app.router().server(server), stop)];
+    name === undefined ? await listAll(app, { config, stop }) : await reachServers(app, { config, stop, only: server });
   const wanted = name ?? target;
   const owners = views.filter((view) => namesOf(view).includes(wanted));
   const [owner, ...others] = owners;
@@ -52,6 +53,7 @@ async function findPrompt(
       hint: `mcpx prompt ${sourceFlags(flags)}${owner.name}.${wanted}`,
     });
   }
+  tellMissing(views);
   const close = nearest(wanted, views.flatMap(namesOf));
   throw new McpxError('not_found', `there is no prompt "${target}"${didYouMean(close)}`, {
     hint: `mcpx prompts ${sourceFlags(flags)}`.trimEnd(),

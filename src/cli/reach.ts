@@ -16,18 +16,29 @@ export interface Reached {
 
 export async function reachServers(app: App, { config, stop, only }: Reached): Promise<ServerView[]> {
   const router = app.router();
-  const wait = longestStart(config.profiles.flatMap(({ servers }) => servers));
-  if (only === undefined) await whileWaiting('starting the servers', app.listed(undefined, wait), stop);
-  const servers = only === undefined ? router.servers() : [await whileStarting(only, router.server(only), stop)];
+  const servers =
+    only === undefined ? await listAll(app, { config, stop }) : [await whileStarting(only, router.server(only), stop)];
   const [alone] = servers;
   if (only !== undefined && alone?.entry.listing.kind === 'failed') throw alone.entry.listing.error;
+  tellMissing(servers);
+  return servers;
+}
+
+/** All servers, when each has been listed or has failed. */
+export async function listAll(app: App, { config, stop }: Pick<Reached, 'config' | 'stop'>): Promise<ServerView[]> {
+  const wait = longestStart(config.profiles.flatMap(({ servers }) => servers));
+  await whileWaiting('starting the servers', app.listed(undefined, wait), stop);
+  return app.router().servers();
+}
+
+/** Says which servers could not be listed; throws where none could. */
+export function tellMissing(servers: ServerView[]): void {
   const failed = servers.filter(({ entry }) => entry.listing.kind !== 'listed');
   for (const server of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(server)}`);
   if (servers.length > 0 && failed.length === servers.length) {
     throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx list' });
   }
   if (servers.length === 0) noteNoServers();
-  return servers;
 }
 
 export function noteNoServers(): void {

@@ -3,7 +3,7 @@ import { McpxError } from '../errors.ts';
 import { locateResource, type ResourceHints } from '../front/resources.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Flags, Invocation } from './command.ts';
-import { isOnTerminal, print, printBytes, printJson } from './output.ts';
+import { isOnTerminal, print, printExactly, printJson } from './output.ts';
 import { whileStarting } from './progress.ts';
 import { reachServers } from './reach.ts';
 import { sourceFlags, withApp } from './session.ts';
@@ -42,9 +42,10 @@ function contentsOf(answer: unknown): Params[] {
 }
 
 async function show({ text, blob, mimeType = 'no type', uri }: Params): Promise<void> {
-  if (typeof text === 'string') return print(text);
+  // A terminal needs the end of the line; a file or a program gets what the server said.
+  if (typeof text === 'string') return isOnTerminal() ? print(text) : printExactly(text);
   const bytes = Buffer.from(String(blob ?? ''), 'base64');
-  if (!isOnTerminal()) return printBytes(bytes);
+  if (!isOnTerminal()) return printExactly(bytes);
   throw new McpxError('usage', `"${uri}" is no text (${mimeType}, ${bytes.length} bytes)`, {
     hint: 'send it to a file: mcpx read … > file',
   });

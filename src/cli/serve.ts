@@ -1,6 +1,6 @@
 /** `mcpx serve`: the proxy itself, over stdio or HTTP. */
 import { Console } from 'node:console';
-import type { App } from '../app/app.ts';
+import { type App, noProfile } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { listenStdio } from '../listen/stdio.ts';
@@ -62,8 +62,7 @@ async function serveHttp({ app, config, load, log }: Served, { stop, onHangup }:
 
 async function serveStdio({ app, config, load, log }: Served, { stop }: Invocation): Promise<void> {
   const profile = app.mainProfile;
-  if (profile === undefined)
-    throw new McpxError('config', 'no profile is enabled', { hint: 'enable one under "profiles" in the config' });
+  if (profile === undefined) throw noProfile();
   // Whatever a dependency prints must not reach stdout, which belongs to JSON-RPC.
   globalThis.console = new Console(process.stderr, process.stderr);
   if (process.stdin.isTTY === true)

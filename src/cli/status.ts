@@ -4,7 +4,8 @@ import { McpxError, messageOf } from '../errors.ts';
 import { codeOf } from '../files.ts';
 import type { Conflict, ServerStatus, Status } from '../listen/gateway.ts';
 import { urlOf } from '../listen/guard.ts';
-import type { Invocation } from './command.ts';
+import { isRecord } from '../wire/message.ts';
+import type { Flags, Invocation } from './command.ts';
 import { print, printJson, table } from './output.ts';
 import { readConfig } from './session.ts';
 
@@ -12,9 +13,7 @@ import { readConfig } from './session.ts';
 const PATIENCE = 5000;
 
 export async function run({ flags }: Invocation): Promise<number> {
-  const { host, port } = readConfig(flags).settings.http;
-  const base =
-    flags.value('url')?.replace(/\/(?:mcp\/?)?$/, '') ?? urlOf(host === '0.0.0.0' ? '127.0.0.1' : host, port);
+  const base = flags.value('url')?.replace(/\/(?:mcp\/?)?$/, '') ?? configured(flags);
   if (!URL.canParse(base))
     throw new McpxError('usage', `"${base}" is no URL`, { hint: 'mcpx status --url http://127.0.0.1:3095' });
   const status = await ask(base);
@@ -23,23 +22,56 @@ export async function run({ flags }: Invocation): Promise<number> {
   return 0;
 }
 
+function configured(flags: Flags): string {
+  const { host, port } = readConfig(flags).settings.http;
+  return urlOf(host === '0.0.0.0' ? '127.0.0.1' : host, port);
+}
+
 async function ask(base: string): Promise<Status> {
   const token = lookup('MCPX_TOKEN', worldOf());
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(`${base}/api/status`, { headers, signal: AbortSignal.timeout(PATIENCE) }).catch(
-    (cause) => {
-      throw new McpxError('unreachable', `no gateway answers at ${base}: ${reasonOf(cause)}`, {
-        hint: 'mcpx serve --http starts one; mcpx tools asks the servers themselves',
-        cause,
-      });
-    },
-  );
-  if (response.status === 401) {
+  const { status, text } = await get(`${base}/api/status`, token).catch((cause) => {
+    const reason = reasonOf(cause);
+    // The codes of the parser: it is no HTTP at all.
+    if (reason.startsWith('HPE_')) throw stranger(base, cause);
+    throw new McpxError('unreachable', `no gateway answers at ${base}: ${reason}`, {
+      hint: 'mcpx serve --http starts one; mcpx tools asks the servers themselves',
+      cause,
+    });
+  });
+  if (status === 401) {
     const why = token === undefined ? 'wants a token' : 'refuses the token in MCPX_TOKEN';
     throw new McpxError('auth', `the gateway at ${base} ${why}`, { hint: 'set MCPX_TOKEN to one of its tokens' });
   }
-  if (!response.ok) throw new McpxError('failed', `the gateway at ${base} answered with HTTP ${response.status}`);
-  return (await response.json()) as Status;
+  // Every gateway has this address.
+  if (status === 404) throw stranger(base);
+  if (status !== 200) throw new McpxError('failed', `the gateway at ${base} answered with HTTP ${status}`);
+  const read = readStatus(text);
+  if (read === undefined) throw stranger(base);
+  return read;
+}
+
+async function get(url: string, token: string | undefined): Promise<{ status: number; text: string }> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE) });
+  return { status: response.status, text: await response.text() };
+}
+
+function readStatus(text: string): Status | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && value.name === 'mcpx' && Array.isArray(value.profiles)
+      ? (value as unknown as Status)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function stranger(base: string, cause?: unknown): McpxError {
+  return new McpxError('unreachable', `what answers at ${base} is not mcpx`, {
+    hint: 'mcpx status --url names the address of a gateway, such as http://127.0.0.1:3095',
+    cause,
+  });
 }
 
 /** What fetch wraps, such as ECONNREFUSED; the words of a TLS library help nobody. */

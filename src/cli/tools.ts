@@ -16,13 +16,15 @@ export function run(invocation: Invocation): Promise<number> {
     async (app, config) => {
       const [only] = args;
       const servers = await reachServers(app, { config, stop, only });
+      const lines = servers.flatMap(rows);
       if (question !== undefined) {
         const hits = await app.search().find(question, { servers, revision: app.router().revision(), only });
         if (hits.length === 0) note(`no tool matches "${question}"`);
         if (flags.has('json')) await printJson(hits);
         else if (hits.length > 0) await print(table(hits.map(row)));
       } else if (flags.has('json')) await printJson(servers.map(({ name, tools }) => ({ server: name, tools })));
-      else if (servers.length > 0) await print(table(servers.flatMap(rows)));
+      else if (lines.length > 0) await print(table(lines));
+      else if (servers.length > 0) note('there are no tools');
       return 0;
     },
     'live',

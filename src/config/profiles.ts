@@ -107,11 +107,9 @@ function chooseServers(draft: ProfileDraft, shared: ReadonlyMap<string, ServerSp
     if (name === '*') for (const key of shared.keys()) chosen.add(key);
     else if (spec !== undefined) chosen.add(nameKey(spec.name));
     else {
+      const known = [...shared.values()].map((server) => server.name);
       const hint =
-        didYouMean(
-          name,
-          [...shared.values()].map((server) => server.name),
-        ) ?? 'mcpx list';
+        didYouMean(name, known) ?? (known.length > 0 ? `the servers are: ${known.join(', ')}` : 'add it there');
       const message = `profile "${draft.name}" names the server "${name}", which is not in "mcpServers"`;
       findings.error({ message, place: inside(draft.place, 'servers', index), hint });
     }

@@ -24,6 +24,10 @@ export interface Duplicate {
   second: Position;
 }
 
+/** For a file that is not there though somebody named it; the one in the default place is written when it is needed. */
+export const NAMED_FILE_HINT =
+  'write {"mcpServers": {}} into it to begin with, or name another file with --config or MCPX_CONFIG';
+
 /** Throws McpxError('config') for a file that is missing, unreadable or no JSON. */
 export function readSource(file: string): Source {
   return parseSource(file, decode(readBytes(file)));
@@ -35,8 +39,7 @@ function readBytes(file: string): Buffer {
   } catch (cause) {
     const code = codeOf(cause);
     if (code === 'ENOENT') {
-      const hint = 'mcpx config path';
-      throw new McpxError('config', `config file "${file}" does not exist`, { hint, cause });
+      throw new McpxError('config', `config file "${file}" does not exist`, { hint: NAMED_FILE_HINT, cause });
     }
     const reason = code === 'EISDIR' ? 'is a folder' : `cannot be read (${code ?? 'unknown reason'})`;
     throw new McpxError('config', `config file "${file}" ${reason}`, { hint: 'name a file that you may read', cause });

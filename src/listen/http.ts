@@ -206,7 +206,7 @@ function bind(server: Server, host: string, port: number): Promise<void> {
 
 /** What mends a port or an address that cannot be had, by the code of the system. */
 const BIND_HINTS = new Map<string | undefined, (port: number) => string>([
-  ['EADDRINUSE', (port) => `add --port ${port + 1}, or --port 0 to take any free one`],
+  ['EADDRINUSE', (port) => `add ${port < 65_535 ? `--port ${port + 1}, or ` : ''}--port 0 to take any free one`],
   ['EACCES', () => 'take a port above 1023, as --port 3095'],
   ['EADDRNOTAVAIL', () => 'listen on an address of this machine, as --host 127.0.0.1'],
   ['ENOTFOUND', () => 'listen on an address of this machine, as --host 127.0.0.1'],

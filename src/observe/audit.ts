@@ -1,19 +1,17 @@
 /** The audit log: one JSON line for every call, refusal and change, in files that only their owner reads. No arguments, no results, unless asked. */
-import { appendFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { appendFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { McpxError, messageOf } from '../errors.ts';
 import { ensureFolder } from '../files.ts';
 import type { Log } from './log.ts';
 import type { CallRecord, Happening, Visit } from './observer.ts';
+import { appendBounded, type Bounds } from './rotate.ts';
 
-export interface AuditOptions {
+export interface AuditOptions extends Bounds {
   file: string;
   /** Writes arguments and results too. */
   values: boolean;
   log: Pick<Log, 'error'>;
-  /** Bytes of one file (default 16 MiB), and how many older ones are kept (default 5). */
-  maxBytes?: number;
-  keep?: number;
 }
 
 export interface Audit {
@@ -22,15 +20,13 @@ export interface Audit {
   close(): void;
 }
 
-const MAX_BYTES = 16 * 1024 * 1024;
-const KEEP = 5;
 /** Characters of the arguments, and of the result. */
 const MAX_VALUES = 64 * 1024;
 /** ms between two complaints about a file that cannot be written. */
 const COMPLAIN = 60_000;
 
 /** Throws McpxError('config') when the file cannot be written: who asks for an audit relies on it. */
-export function createAudit({ file, values, log, maxBytes = MAX_BYTES, keep = KEEP }: AuditOptions): Audit {
+export function createAudit({ file, values, log, ...bounds }: AuditOptions): Audit {
   let waiting = '';
   let scheduled = false;
   let complained = Number.NEGATIVE_INFINITY;
@@ -42,8 +38,7 @@ export function createAudit({ file, values, log, maxBytes = MAX_BYTES, keep = KE
     waiting = '';
     if (text === '') return;
     try {
-      rotate(file, Buffer.byteLength(text), { maxBytes, keep });
-      appendFileSync(file, text, { mode: 0o600 });
+      appendBounded(file, text, bounds);
     } catch (error) {
       if (performance.now() - complained < COMPLAIN) return;
       complained = performance.now();
@@ -73,18 +68,6 @@ function open(file: string): void {
       cause,
     });
   }
-}
-
-/** Full files get names of their own, so that two processes with one log overwrite nothing. */
-function rotate(file: string, more: number, { maxBytes, keep }: { maxBytes: number; keep: number }): void {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0 || size + more <= maxBytes) return;
-  const stamp = new Date().toISOString().replaceAll(/[-:.]/g, '');
-  renameSync(file, `${file}.${stamp}-${process.pid}`);
-  const older = readdirSync(dirname(file))
-    .filter((name) => name.startsWith(`${basename(file)}.`) && /\.\d{8}T\d+Z-\d+$/.test(name))
-    .sort();
-  for (const name of older.slice(0, Math.max(0, older.length - keep))) rmSync(join(dirname(file), name));
 }
 
 function entryOf(happening: Happening, values: boolean): Record<string, unknown> | undefined {

@@ -1,6 +1,7 @@
 /** Logging: one line per event on stderr, as text or JSON, and into a file where one is set; stdout is never touched. */
-import { appendFileSync } from 'node:fs';
+import { messageOf } from '../errors.ts';
 import { gather } from './gather.ts';
+import { appendBounded, type Bounds } from './rotate.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 export type LogFields = Record<string, unknown>;
@@ -12,10 +13,10 @@ export interface Log {
   debug(message: string, fields?: LogFields): void;
 }
 
-export interface LogOptions {
+export interface LogOptions extends Bounds {
   level?: LogLevel;
   format?: 'text' | 'json';
-  /** Lines are appended here as well. */
+  /** Lines are appended here as well, within the bounds. */
   file?: string | null;
   /** Where lines go, each at once; stderr unless a test says otherwise. */
   write?: (line: string) => void;
@@ -26,15 +27,14 @@ const RANK = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 } as const satisf
 export function createLog(options: LogOptions = {}): Log {
   const rank = RANK[options.level ?? 'info'];
   const format = options.format === 'json' ? jsonLine : textLine;
-  const file = options.file ?? undefined;
-  const write = (lines: string) => {
-    (options.write ?? writeError)(lines);
-    if (file !== undefined) appendTo(file, lines);
-  };
+  const write = options.write ?? writeError;
+  const keep = options.file ? keeper(options.file, options, (said) => write(format(said))) : () => undefined;
   // Several lines in one write: a busy gateway has thousands a second.
   const lines = gather<Said>((said) => {
     process.off('exit', lines.flush);
-    write(said.map(format).join(''));
+    const text = said.map(format).join('');
+    write(text);
+    keep(text);
   });
 
   const emit = (level: keyof Log) => (message: string, fields?: LogFields) => {
@@ -105,10 +105,17 @@ function visible(text: string): string {
   return text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-function appendTo(file: string, line: string): void {
-  try {
-    appendFileSync(file, line, { mode: 0o600 });
-  } catch {
-    // A full disk or a missing folder must not stop the proxy; stderr has the line.
-  }
+/** A full disk or a missing folder must not stop the proxy: stderr has the lines, and is told once that the file has not. */
+function keeper(file: string, { maxBytes, keep }: Bounds, complain: (said: Said) => void): (lines: string) => void {
+  let complained = false;
+  return (lines) => {
+    try {
+      appendBounded(file, lines, { maxBytes, keep });
+    } catch (error) {
+      if (complained) return;
+      complained = true;
+      const message = `the log file cannot be written: ${messageOf(error)}`;
+      complain({ at: Date.now(), level: 'warn', message, fields: undefined });
+    }
+  };
 }

@@ -55,7 +55,12 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   opened(transport);
   const subject = `server "${spec.name}"`;
   const channel = createEraChannel(transport);
-  const peer = createPeer(channel, { ...handlers, subject });
+  let noise: string | undefined;
+  const invalid = (reason: string) => {
+    noise ??= NOT_JSON.exec(reason)?.[1];
+    handlers.invalid?.(reason);
+  };
+  const peer = createPeer(channel, { ...handlers, invalid, subject });
   const { startupTimeout: timeout } = spec;
   try {
     const introduction = options.introduction ?? { capabilities: {} };
@@ -63,7 +68,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     const hello = await handshake(peer, { name: spec.name, ...introduction, first, channel, timeout, signal });
     return { peer, transport, hello: { ...hello, ...(transport.found && { transport: transport.found }) } };
   } catch (error) {
-    throw describe(spec, transport, error);
+    throw describe(spec, { transport, noise }, error);
   }
 }
 
@@ -81,13 +86,29 @@ function usualEra({ type }: ServerSpec): Hello['era'] {
   return type === 'http' || type === 'auto' ? 'modern' : 'legacy';
 }
 
-function describe(spec: ServerSpec, transport: Transport, error: unknown): unknown {
+/** What framing says of a line that a program printed. */
+const NOT_JSON = /^not JSON: (.+)$/s;
+
+interface Heard {
+  transport: Transport;
+  /** The first line on stdout that was no JSON, in quotes. */
+  noise: string | undefined;
+}
+
+function describe(spec: ServerSpec, { transport, noise }: Heard, error: unknown): unknown {
   if (error instanceof RpcError) {
     return new McpxError('protocol', `server "${spec.name}" refused "initialize": ${error.message}`, { cause: error });
   }
   if (!(error instanceof McpxError) || error.code !== 'timeout') return error;
   const said = quote(transport.stderr?.() ?? []);
-  return new McpxError('unreachable', `server "${spec.name}" did not start within ${spec.startupTimeout} ms${said}`, {
+  const late = `server "${spec.name}" did not start within ${spec.startupTimeout} ms`;
+  if (noise !== undefined && spec.type === 'stdio') {
+    return new McpxError('unreachable', `${late}: it wrote ${noise}, which is not MCP${said}`, {
+      hint: `check "command" of server "${spec.name}": it has to speak MCP on its stdout; if it does, raise "startupTimeout"`,
+      cause: error,
+    });
+  }
+  return new McpxError('unreachable', `${late}${said}`, {
     hint: `raise "startupTimeout" of server "${spec.name}" in the config; a first start by npx or uvx can take a minute`,
     cause: error,
   });

@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { nameOf, readFlags } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
@@ -29,6 +29,24 @@ describe('help and version', () => {
   test.each(['--version', '-V', '-v'])('%s', async (flag) => {
     expect(await mcpx(flag)).toBe(0);
     expect(shown.stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
+  });
+
+  test.each([
+    ['tools', '-V'],
+    ['exec', '--version'],
+    ['config', 'path', '-V'],
+    ['--version', '--no-color'],
+  ])('%s %s', async (...words) => {
+    expect(await mcpx(...words)).toBe(0);
+    expect(shown.stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
+  });
+
+  test('what an option implies is said where it does', async () => {
+    expect(await mcpx('serve', '--help')).toBe(0);
+    expect(shown.stdout.match(/; implies --http/g)).toHaveLength(2);
+    shown.stdout = '';
+    expect(await mcpx('demo', '--help')).toBe(0);
+    expect(shown.stdout).not.toContain('--http');
   });
 
   test.each(COMMANDS.map(({ usage }) => nameOf(usage)))('%s has help in both forms', async (name) => {
@@ -134,6 +152,18 @@ describe('the shell tool', () => {
     expect(shown.stdout).toContain('tools.mjs');
     expect(shown.stdout).toMatch(/^other +a/m);
     expect(shown.stdout).not.toContain('hunter2');
+    shown.stdout = '';
+    expect(await mcpx('list', '--config', file, '--profile', 'other')).toBe(0);
+    expect(shown.stdout).toMatch(/^a +\S+ +https:\/\/x\.example.*\n$/);
+  });
+
+  test('without an enabled profile there is nothing to ask, whatever the command', async () => {
+    const file = configFile({ mcpServers: { math: { type: 'builtin' } }, profiles: { p: { enabled: false } } });
+    for (const words of [['serve'], ['tools'], ['exec', 'math.calculate']]) {
+      shown.stderr = '';
+      expect(await mcpx(...words, '-c', file)).toBe(6);
+      expect(shown.stderr).toContain('error: no profile is enabled\n\nhint: enable one');
+    }
   });
 
   test('tools of all, of one, as JSON', async () => {
@@ -144,6 +174,12 @@ describe('the shell tool', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject([{ server: 'math' }]);
   });
 
+  test('where there are no tools, that is said', async () => {
+    const math = { type: 'builtin', tools: { deny: ['*'] } };
+    expect(await mcpx('tools', '-c', configFile({ mcpServers: { math } }))).toBe(0);
+    expect([shown.stdout, shown.stderr]).toEqual(['', 'there are no tools\n']);
+  });
+
   test('one dead server is a warning, all dead is exit 4', async () => {
     const dead = { command: 'no-such-program-anywhere' };
     expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead, math: { type: 'builtin' } } }))).toBe(0);
@@ -151,6 +187,9 @@ describe('the shell tool', () => {
     expect(shown.stderr).toContain('dead');
     expect(await mcpx('tools', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
     expect(await mcpx('inspect', 'dead', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
+    shown.stdout = '';
+    expect(await mcpx('inspect', 'dead', '--json', '-c', configFile({ mcpServers: { dead } }))).toBe(4);
+    expect(shown.stdout).toBe('');
   });
 
   test('options may stand before the command', async () => {
@@ -253,6 +292,21 @@ describe('config commands', () => {
     expect(await mcpx('config', 'schema')).toBe(0);
     expect(JSON.parse(shown.stdout)).toHaveProperty('properties.mcpServers');
   });
+});
+
+test('config path says of a file that was named and is not there how to come by one', async () => {
+  const there = configFile({});
+  const missing = `${there}.json`;
+  expect(await mcpx('config', 'path', '-c', missing, '-c', there)).toBe(0);
+  expect(shown.stdout).toBe(`${missing}\n${there}\n`);
+  const advice = `"${missing}" does not exist; write {"mcpServers": {}} into it to begin with, or name another file`;
+  expect(shown.stderr).toContain(advice);
+  expect(shown.stderr).not.toContain('mcpx serve');
+  shown.stderr = '';
+  vi.stubEnv('MCPX_CONFIG', missing);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await mcpx('config', 'path')).toBe(0);
+  expect(shown.stderr).toContain(advice);
 });
 
 describe('serving', () => {

@@ -39,7 +39,20 @@ describe('somebody at a terminal', () => {
     const { confirm, stop } = sit();
     const answer = confirm(QUESTION);
     stop.abort();
-    await expect(answer).rejects.toThrow();
+    await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+    await expect(confirm(QUESTION)).rejects.toMatchObject({ code: 'cancelled' });
+  });
+
+  test('who presses Ctrl-C interrupts, who presses Ctrl-D means no; the next line is one of its own', async () => {
+    const interrupting = sit();
+    const cancelled = expect(interrupting.confirm(QUESTION)).rejects.toMatchObject({ code: 'cancelled' });
+    interrupting.input.write('\x03');
+    await cancelled;
+    const leaving = sit();
+    const answer = leaving.confirm(QUESTION);
+    leaving.input.write('\x04');
+    expect(await answer).toBe('decline');
+    for (const { shown } of [interrupting, leaving]) expect(shown()).toMatch(/\n$/);
   });
 });
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { captureOutput } from '../setup/output.ts';
 
@@ -14,9 +14,9 @@ const mcpx = (...words: string[]) =>
 const fixture = (name: string) => resolve(import.meta.dirname, '../fixtures/servers', name);
 const server = { command: process.execPath, args: [fixture('conformance.mjs')] };
 
-function configFile(mcpServers: unknown): string {
+function configFile(mcpServers: unknown, more: object = {}): string {
   const file = join(mkdtempSync(join(tmpdir(), 'mcpx-cli-')), 'config.json');
-  writeFileSync(file, JSON.stringify({ mcpServers }));
+  writeFileSync(file, JSON.stringify({ mcpServers, ...more }));
   return file;
 }
 
@@ -39,11 +39,8 @@ describe('resources', () => {
     expect(offered.resources).toContainEqual(expect.objectContaining({ uri: 'test://static-text' }));
   });
 
-  test('are read by their URI: text, by a template, as JSON, as bytes', async () => {
+  test('are read by their URI: by a template, as JSON, as bytes', async () => {
     const config = offers();
-    expect(await mcpx('read', 'test://static-text', '-c', config)).toBe(0);
-    expect(shown.stdout.length).toBeGreaterThan(10);
-    shown.stdout = '';
     expect(await mcpx('read', 'test://template/7/data', '-c', config, '--server', 'offers')).toBe(0);
     expect(JSON.parse(shown.stdout)).toMatchObject({ id: '7' });
     shown.stdout = '';
@@ -52,6 +49,26 @@ describe('resources', () => {
     shown.stdout = '';
     expect(await mcpx('read', 'test://static-binary', '-c', config)).toBe(0);
     expect(shown.stdout).toBe(String(Buffer.from(contents[0].blob, 'base64')));
+  });
+
+  test('a text is written exactly into a file, and as a line on a terminal', async () => {
+    const config = offers();
+    expect(await mcpx('read', 'test://static-text', '-c', config, '--json')).toBe(0);
+    const { text } = JSON.parse(shown.stdout).contents[0];
+    expect(text).toMatch(/[^\n]$/);
+    const wasTerminal = process.stdout.isTTY;
+    onTestFinished(() => {
+      process.stdout.isTTY = wasTerminal;
+    });
+    for (const [isTerminal, written] of [
+      [false, text],
+      [true, `${text}\n`],
+    ]) {
+      process.stdout.isTTY = isTerminal;
+      shown.stdout = '';
+      expect(await mcpx('read', 'test://static-text', '-c', config)).toBe(0);
+      expect(shown.stdout).toBe(written);
+    }
   });
 
   test('one that nobody has is not found, with the nearest', async () => {
@@ -119,6 +136,37 @@ describe('prompts', () => {
     expect(shown.stderr).toContain('did you mean "test_simple_prompt"');
     expect(await mcpx('prompt', 'test_simple_prompt', '-c', configFile({ a: server, b: server }))).toBe(2);
     expect(shown.stderr).toContain('several servers have a prompt "test_simple_prompt": a, b');
+  });
+});
+
+describe('a name without its server', () => {
+  const dead = { command: 'no-such-program-anywhere' };
+  /** Never listed before, whatever other tests have started. */
+  const slow = { ...server, args: [...server.args, 'never-listed'] };
+  const impatient = { connect: { firstListWait: 1 } };
+
+  test('is found on a server that takes its time to start', async () => {
+    expect(await mcpx('exec', 'test_simple_text', '-c', configFile({ slow }, impatient))).toBe(0);
+    const other = { ...slow, args: [...slow.args, 'either'] };
+    expect(await mcpx('prompt', 'test_simple_prompt', '-c', configFile({ other }, impatient))).toBe(0);
+  });
+
+  test('that is not there is told with the servers that could not be asked', async () => {
+    for (const [command, why] of [
+      ['exec', 'error: no server has a tool "nothing"'],
+      ['prompt', 'error: there is no prompt "nothing"'],
+    ] as const) {
+      shown.stderr = '';
+      expect(await mcpx(command, 'nothing', '-c', configFile({ dead, time: { type: 'builtin' } }))).toBe(7);
+      expect(shown.stderr).toMatch(/^warning: .*no-such-program-anywhere/);
+      expect(shown.stderr).toContain(why);
+      expect(await mcpx(command, 'nothing', '-c', configFile({ dead }))).toBe(4);
+    }
+  });
+
+  test('a prompt of a server that is down fails as the server does', async () => {
+    expect(await mcpx('prompt', 'dead.nothing', '-c', configFile({ dead, time: { type: 'builtin' } }))).toBe(4);
+    expect(shown.stderr).toContain('no-such-program-anywhere');
   });
 });
 

@@ -1,8 +1,9 @@
 /** `mcpx status` against a running gateway, and against none. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { captureOutput } from '../setup/output.ts';
 
@@ -88,4 +89,24 @@ test('no gateway is exit 4 with what to do', async () => {
   expect(await mcpx(['status', '--url', 'http://127.0.0.1:9'])).toBe(4);
   expect(shown.stderr).toContain('no gateway answers at http://127.0.0.1:9');
   expect(shown.stderr).toContain('hint: mcpx serve --http');
+});
+
+test.each([
+  ['a page', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>'],
+  ['other JSON', 'HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n{"status":"up"}'],
+  ['nothing', 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n'],
+  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+])('what answers with %s is not mcpx', async (_what, answer) => {
+  const server = createServer((socket) => void socket.on('error', () => undefined).end(answer));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await mcpx(['status', '--url', url])).toBe(4);
+  expect(shown.stderr).toContain(`error: what answers at ${url} is not mcpx\n`);
+});
+
+test('with an address no config is needed', async () => {
+  vi.stubEnv('MCPX_CONFIG', '/nowhere/config.json');
+  expect(await mcpx(['status', '--url', 'http://127.0.0.1:9'])).toBe(4);
+  expect(await mcpx(['status'])).toBe(6);
 });

@@ -78,7 +78,7 @@ describe('the files', () => {
     expect(failure(() => home.load())).toMatchObject({
       code: 'config',
       message: `config file "${home.path('nowhere.json')}" does not exist`,
-      hint: 'mcpx config path',
+      hint: 'write {"mcpServers": {}} into it to begin with, or name another file with --config or MCPX_CONFIG',
     });
     expect(failure(() => home.load({ files: ['.'], bootstrap: true })).message).toBe(
       `config file "${home.folder}" is a folder`,

@@ -1,5 +1,5 @@
 /** Log lines and call counts. */
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -65,11 +65,37 @@ test('lower levels are left out', () => {
   expect(lines({ level: 'debug' }, all)).toHaveLength(4);
 });
 
-test('lines also go to the file, and a file that cannot be written is no failure', () => {
+test('lines also go to the file, and a file that cannot be written is no failure, and told once', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'mcpx-log-')), 'mcpx.log');
   lines({ file }, (log) => log.info('kept'));
   expect(readFileSync(file, 'utf8')).toBe('mcpx info: kept\n');
-  expect(lines({ file: join(file, 'not-a-folder') }, (log) => log.info('still'))).toHaveLength(1);
+  const told = lines({ file: join(file, 'not-a-folder') }, (log) => {
+    log.info('still');
+    log.info('there');
+  });
+  expect(told).toEqual([
+    'mcpx info: still\n',
+    expect.stringMatching(/^mcpx warn: the log file cannot be written: .*not-a-folder.*\n$/),
+    'mcpx info: there\n',
+  ]);
+});
+
+test('a full file of lines is set aside, and only so many are kept', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-log-'));
+  const file = join(folder, 'mcpx.log');
+  // Those that are set aside are named by the time.
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  lines({ file, maxBytes: 100, keep: 2 }, (log) => {
+    for (let index = 0; index < 50; index += 1) {
+      vi.advanceTimersByTime(1);
+      log.info(`line ${index}`);
+    }
+  });
+  const names = readdirSync(folder);
+  expect([names.length, names.includes('mcpx.log')]).toEqual([3, true]);
+  expect(readFileSync(file, 'utf8')).toContain('line 49\n');
+  expect(readFileSync(file).length).toBeLessThanOrEqual(100);
 });
 
 test('calls are counted, failures too, and what is denied is not', () => {

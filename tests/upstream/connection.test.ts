@@ -138,6 +138,15 @@ describe('a start that fails', () => {
       },
     ],
   ];
+  test('by printing what is not MCP is told with the first line of it', async () => {
+    const wrong = connection(serverSpec(['hang-init', 'banner'], { startupTimeout: 2500 }));
+    await expect(wrong.connect()).rejects.toMatchObject({
+      code: 'unreachable',
+      message: 'server "x" did not start within 2500 ms: it wrote "Welcome to the fixture!", which is not MCP',
+      hint: expect.stringContaining('check "command" of server "x"'),
+    });
+  });
+
   test.each(cases)(
     '%s says so at once, and again while the next try is further away than a call can wait',
     async (_, flags, expected) => {
