@@ -2,7 +2,7 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { clientAddress } from '../../src/listen/guard.ts';
-import { BOTH, call, closeAll, connect, rpc, type Sent, send, stage, token } from './harness.ts';
+import { BOTH, call, closeAll, connect, gate, rpc, type Sent, send, stage, token } from './harness.ts';
 
 afterEach(closeAll);
 
@@ -52,6 +52,19 @@ describe('size', () => {
       await closed;
     }
     await expect.poll(async () => (await send(url, large)).status).toBe(200);
+  });
+
+  test('a body of unknown size counts for what it holds, once it is here', async () => {
+    const opened = gate();
+    const { url } = await stage({ wait: () => opened.promise.then(() => ({ content: [] })) });
+    const chunked = { 'transfer-encoding': 'chunked' };
+    // As many as there would be room for if each were the largest.
+    const held = Array.from({ length: 64 }, (_, id) => send(url, { body: call('wait', {}, id), headers: chunked }));
+    const large = { body: rpc('ping', { pad: 'x'.repeat(50_000) }), headers: chunked };
+    await expect.poll(async () => (await send(url, large)).status).toBe(200);
+    expect((await send(url, { ...large, headers: {} })).status).toBe(200);
+    opened.open();
+    expect((await Promise.all(held)).every(({ status }) => status === 200)).toBe(true);
   });
 
   test('what is not JSON is 415, also for the old transport', async () => {
