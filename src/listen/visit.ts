@@ -133,9 +133,9 @@ export function fits(
   bodies: Budget,
   maxBody: number,
 ): boolean {
-  const announced = Number(request.headers['content-length'] ?? maxBody);
-  const size = announced <= SMALL ? 0 : Math.min(announced, maxBody);
-  if (size === 0) return true;
+  const size = Number(request.headers['content-length'] ?? maxBody);
+  // Nothing is kept of what is too large.
+  if (size <= SMALL || size > maxBody) return true;
   if (bodies.take(size)) {
     (response as Roomy)[ROOM] = size;
     response.once('close', () => keepRoom(response, bodies, undefined));

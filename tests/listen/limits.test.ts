@@ -144,6 +144,7 @@ describe('slow clients', () => {
     await connected;
     socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
     socket.write(`Transfer-Encoding: chunked\r\n\r\n800\r\n${'x'.repeat(2048)}\r\n`);
+    socket.once('data', () => socket.end());
     expect(await closed).toContain('413');
   });
 
