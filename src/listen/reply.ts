@@ -74,7 +74,7 @@ function writeHead(response: ServerResponse, status: number, size: number, heade
 }
 
 /** Nothing waits for ever for a client that does not take it. The bound is one of the connection, and must not be left to the next answer on it. */
-function cutStalled(response: ServerResponse): void {
+export function cutStalled(response: ServerResponse): void {
   if (response.writableLength === 0) return;
   const { socket } = response.req;
   response.setTimeout(STALLED, () => response.destroy());
