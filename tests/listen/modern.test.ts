@@ -109,6 +109,17 @@ describe('a request is refused', () => {
     expect([answer.status, (await answer.json()).error.code]).toEqual([status, code]);
   });
 
+  test('under its id where it is nested too deeply to be passed on', async () => {
+    const { url, logged } = await stage({ echo: () => ({}) });
+    const params = { name: 'echo', arguments: { deep: 'DEEP' }, _meta: envelope() };
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const body = JSON.stringify(rpc('tools/call', params, 'x')).replace('"DEEP"', deep);
+    const headers = { ...BOTH, 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
+    const answer = await send(url, { body, headers });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { id: 'x', error: { code: -32602 } }]);
+    expect(logged.join('')).not.toContain('error');
+  });
+
   test('with the versions that are spoken where its own is not', async () => {
     const { url } = await stage();
     const headers = { 'mcp-protocol-version': '2099-01-01' };
