@@ -40,12 +40,18 @@ export function readBody(request: IncomingMessage, maxBody: number): Promise<str
         resolve(undefined);
       }
     });
-    request.on('end', () => resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8')));
+    request.on('end', () => resolve(textOf((chunks.length === 1 && chunks[0]) || Buffer.concat(chunks))));
     // Also after an error, which nobody else listens to. One is made only when there is one: most of its cost is the stack.
     request.on('close', () => {
       if (!request.complete) reject(new Error('the client went away'));
     });
   });
+}
+
+/** Without the mark that some editors and shells put before UTF-8. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 /** Whether the announced size says so already. */

@@ -1,9 +1,9 @@
-/** Bodies that nobody wants: their clients read why, and cost a bounded amount. */
+/** Bodies: what is read of them, and those that nobody wants, whose clients read why and cost a bounded amount. */
 import { EventEmitter } from 'node:events';
 import { connect as dial } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { discardBody } from '../../src/listen/body.ts';
-import { closeAll, stage, token } from './harness.ts';
+import { closeAll, rpc, send, stage, token } from './harness.ts';
 
 afterEach(async () => {
   vi.useRealTimers();
@@ -29,6 +29,12 @@ function post(url: string, path: string, announced: boolean): Promise<string | u
     });
   });
 }
+
+test('a mark before UTF-8 is no part of the messages', async () => {
+  const { url } = await stage();
+  const answer = await send(url, { body: `\ufeff${JSON.stringify(rpc('ping'))}` });
+  expect([answer.status, await answer.json()]).toMatchObject([200, { id: 1, result: {} }]);
+});
 
 describe('too large a body', () => {
   test.each<[string, string, boolean]>([
