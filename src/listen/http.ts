@@ -11,7 +11,7 @@ import { isTooLarge } from './body.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
-import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { clientAddress, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { closeIdle } from './idle.ts';
 import { answerMalformed } from './malformed.ts';
 import { refuse, sendError } from './refuse.ts';
@@ -87,8 +87,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   });
   answerMalformed(server, tracer);
   const endIdle = closeIdle(server, { since: tracer.idleSince });
-  const receive = (request: IncomingMessage, response: ServerResponse) =>
+  const receive = (request: IncomingMessage, response: ServerResponse) => {
+    if (!request.url?.startsWith('/')) request.url = originForm(request);
     visit({ request, response, trace: tracer.begin(request, response) }, served);
+  };
   server.on('request', receive);
   server.on('checkContinue', (request, response) => {
     if (!isTooLarge(request, mcp.maxBody)) response.writeContinue();

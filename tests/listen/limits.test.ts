@@ -276,6 +276,24 @@ describe('behind a proxy', () => {
   });
 });
 
+describe('a target that is a whole URL', () => {
+  test.each([
+    ['names a route like its path', 'http://localhost/healthz', 'localhost', 200],
+    ['may be written in capitals', 'HTTP://LocalHost/api/status?x=1', 'localhost', 200],
+    ['may have no path', 'http://localhost', 'localhost', 200],
+    ['must not name another host than Host', 'http://evil.example/healthz', 'localhost', 404],
+    ['makes no Host known that is not', 'http://localhost/api/status', 'evil.example', 403],
+    ['is checked like Host', 'http://evil.example/api/status', 'evil.example', 403],
+    ['has no user in it', 'http://localhost@evil.example/healthz', 'localhost', 404],
+  ])('%s', async (_, target, host, status) => {
+    const { url } = await stage();
+    const { socket, closed, connected } = raw(url);
+    await connected;
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(await closed).toContain(`HTTP/1.1 ${status} `);
+  });
+});
+
 test('every answer says what a browser may not do with it', async () => {
   const { url } = await stage({}, { tokens: [token('a', 'one')] });
   const authorization = 'Bearer one';
