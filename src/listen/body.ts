@@ -1,4 +1,4 @@
-/** What a POST carries: its body within the limit, and the JSON-RPC messages in it. */
+/** What a POST carries: its body within the limit, what becomes of it beyond, and the JSON-RPC messages in it. */
 import type { IncomingMessage } from 'node:http';
 import {
   type Id,
@@ -28,7 +28,7 @@ const MAX_BATCH = 100;
 
 /** The whole body; undefined once it is known to be too large. Rejects when the client goes away. */
 export function readBody(request: IncomingMessage, maxBody: number): Promise<string | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBody) return Promise.resolve(undefined);
+  if (isTooLarge(request, maxBody)) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -40,12 +40,45 @@ export function readBody(request: IncomingMessage, maxBody: number): Promise<str
         resolve(undefined);
       }
     });
-    request.on('end', () => resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8')));
+    request.on('end', () => resolve(textOf((chunks.length === 1 && chunks[0]) || Buffer.concat(chunks))));
     // Also after an error, which nobody else listens to. One is made only when there is one: most of its cost is the stack.
     request.on('close', () => {
       if (!request.complete) reject(new Error('the client went away'));
     });
   });
+}
+
+/** Without the mark that some editors and shells put before UTF-8. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+/** Whether the announced size says so already. */
+export function isTooLarge({ headers }: Pick<IncomingMessage, 'headers'>, maxBody: number): boolean {
+  return Number(headers['content-length'] ?? 0) > maxBody;
+}
+
+/** ms without a byte, and bytes, after which a body that nobody wants is no longer taken; the time for a whole request is bounded as ever. */
+const MAX_PAUSE = 2000;
+const MAX_DISCARDED = 64 * 1024 * 1024;
+
+/** Throws away the rest of a body, then calls `over`, once. */
+export function discardBody(request: Pick<IncomingMessage, 'on'>, over: () => void): void {
+  let left = MAX_DISCARDED;
+  let end = () => {
+    end = () => undefined;
+    clearTimeout(timer);
+    over();
+  };
+  const timer = setTimeout(() => end(), MAX_PAUSE);
+  request.on('data', ({ length }: Buffer) => {
+    left -= length;
+    if (left < 0) end();
+    else timer.refresh();
+  });
+  request.on('end', () => end());
+  request.on('close', () => end());
 }
 
 export function readMessages(body: string): Posted | Problem {

@@ -58,17 +58,26 @@ export function readEnvelope(request: RpcRequest, headers?: IncomingHttpHeaders)
   const meta = metaOf(request.params);
   const version = meta[VERSION_META];
   const capabilities = meta[`${META}clientCapabilities`];
+  const spoken = versionOf(version, headers);
+  // Another version may want other things of a request.
+  if (spoken !== undefined && spoken !== MODERN_VERSION) return unsupported(spoken);
   if (typeof version !== 'string') return invalid(`"_meta" must have "${VERSION_META}"`);
   if (!isRecord(capabilities)) return invalid(`"_meta" must have "${META}clientCapabilities"`);
   const wrong = headers && mismatch(request, headers, version);
   if (wrong !== undefined) return { code: HEADER_MISMATCH, message: `Header mismatch: ${wrong}` };
-  if (version !== MODERN_VERSION) return unsupported(version);
   const logLevel = meta[`${META}logLevel`];
   return {
     capabilities,
     clientInfo: meta[`${META}clientInfo`],
     ...(typeof logLevel === 'string' && { logLevel }),
   };
+}
+
+/** What body and header agree on, where both say something. */
+function versionOf(claim: unknown, headers: IncomingHttpHeaders = {}): string | undefined {
+  const said = headers['mcp-protocol-version'] ?? claim;
+  const version = claim ?? said;
+  return typeof version === 'string' && version === said ? version : undefined;
 }
 
 export function unsupported(requested: string): Refused {

@@ -1,6 +1,6 @@
 /** Event streams that outlive their HTTP response: a bounded log of events, and at most one response that reads it. */
 import type { ServerResponse } from 'node:http';
-import { headersOf } from './reply.ts';
+import { cutStalled, headersOf } from './reply.ts';
 
 /** Characters of notifications that one stream keeps, written or not; then the oldest go. Answers and questions stay. */
 const MAX_NOTIFICATIONS = 1024 * 1024;
@@ -110,6 +110,7 @@ export class EventStream {
     if (response === undefined) return;
     this.#detach(response);
     response.end();
+    cutStalled(response);
   }
 
   /** An event without data tells a client where it is; older clients choke on one with an empty data line. */

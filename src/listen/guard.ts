@@ -72,6 +72,13 @@ function knownHost(name: string, request: IncomingMessage, { host, hosts }: Host
   return name === host.toLowerCase() || name === plainAddress(request.socket.localAddress);
 }
 
+/** The path of a target that is a whole URL. Its host must be that of Host, which is the one that is checked; otherwise the target stays what it is, and is found nowhere. https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2 */
+export function originForm({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string {
+  const [, host, path = ''] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(url) ?? [];
+  if (host === undefined || host.toLowerCase() !== headers.host?.toLowerCase()) return url;
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
 /** The address of the client: as the proxy says where one is trusted, else that of the socket. For logs only. */
 export function clientAddress(request: IncomingMessage, trustProxy: boolean): string {
   const said = trustProxy ? first(request.headers['x-forwarded-for']) : undefined;

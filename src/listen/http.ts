@@ -7,10 +7,11 @@ import type { Log } from '../observe/log.ts';
 import type { Authenticator, Principal } from '../policy/auth.ts';
 import { createBudget, createRate, NO_RATE } from '../policy/limits.ts';
 import { INTERNAL_ERROR } from '../wire/message.ts';
+import { isTooLarge } from './body.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
-import { clientAddress, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { clientAddress, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { closeIdle } from './idle.ts';
 import { answerMalformed } from './malformed.ts';
 import { refuse, sendError } from './refuse.ts';
@@ -86,9 +87,15 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   });
   answerMalformed(server, tracer);
   const endIdle = closeIdle(server, { since: tracer.idleSince });
-  server.on('request', (request, response) =>
-    visit({ request, response, trace: tracer.begin(request, response) }, served),
-  );
+  const receive = (request: IncomingMessage, response: ServerResponse) => {
+    if (!request.url?.startsWith('/')) request.url = originForm(request);
+    visit({ request, response, trace: tracer.begin(request, response) }, served);
+  };
+  server.on('request', receive);
+  server.on('checkContinue', (request, response) => {
+    if (!isTooLarge(request, mcp.maxBody)) response.writeContinue();
+    receive(request, response);
+  });
   await bind(server, host, port).catch((error) => {
     sessions.close('');
     endIdle();

@@ -21,10 +21,12 @@ export function closeIdle(server: Server, { since, most = 75_000, look = 5000 }:
   });
   const timer = setInterval(() => {
     const oldest = performance.now() - most;
-    for (const socket of sockets) {
-      const idle = since(socket);
-      if (idle !== undefined && idle <= oldest) socket.destroy();
-    }
+    const isIdle = (socket: Socket) => (since(socket) ?? Number.POSITIVE_INFINITY) <= oldest;
+    const idle = [...sockets].filter(isIdle);
+    // After a stall timers come first: what arrived in the meantime is read before this.
+    setImmediate(() => {
+      for (const socket of idle) if (isIdle(socket)) socket.destroy();
+    });
   }, look).unref();
   return () => clearInterval(timer);
 }

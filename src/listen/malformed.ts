@@ -24,6 +24,7 @@ export function answerMalformed(server: Server, tracer: Tracer): void {
       return socket.end(bare(status, message, tracer.odd(socket, status)));
     if (response.headersSent) return socket.destroy();
     refuse(response, status, message, { Connection: 'close' });
+    socket.destroySoon();
   });
 }
 

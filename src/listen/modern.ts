@@ -10,7 +10,7 @@ import { sendRpcError } from './reply.ts';
 import { serveListen } from './subscriptions.ts';
 import { requestIdOf } from './trace.ts';
 import { type Turn, takeTurn, unknownMethod } from './turn.ts';
-import { type McpDeps, type McpVisit, openFront } from './visit.ts';
+import { keepRoom, type McpDeps, type McpVisit, openFront } from './visit.ts';
 
 const ALONE = { origin: undefined, about: undefined };
 
@@ -26,7 +26,11 @@ export async function serveModern(
   if ('code' in envelope) return sendRpcError(response, 400, { ...envelope, id });
   const unknown = unknownMethod(request);
   if (unknown !== undefined) return sendRpcError(response, 404, { ...unknown, id });
-  if (request.method === 'subscriptions/listen') return serveListen(request, envelope, visit, deps);
+  if (request.method === 'subscriptions/listen') {
+    await serveListen(request, envelope, visit, deps);
+    // What was asked for is known; the stream may be open for hours.
+    return keepRoom(response, deps.bodies, undefined);
+  }
   const place = {
     principal,
     profile,

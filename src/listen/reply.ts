@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type Id, isRecord } from '../wire/message.ts';
 import { release, sizeOf } from '../wire/verbatim.ts';
+import { discardBody } from './body.ts';
 import { requestIdOf } from './trace.ts';
 
 /** Nothing here is a page, to be kept, framed, or drawn into one. */
@@ -40,8 +41,17 @@ export function sendText(
 ): void {
   if (response.headersSent || response.destroyed) return;
   writeHead(response, status, Buffer.byteLength(text), headers);
-  response.end(text);
-  cutStalled(response);
+  if (headers.Connection === 'close' && !response.req.complete) sendLast(response, text);
+  else {
+    response.end(text);
+    cutStalled(response);
+  }
+}
+
+/** With the end of its last answer a connection is closed, and a client that still sends its body then would never read this one. */
+function sendLast(response: ServerResponse, text: string): void {
+  response.write(text);
+  discardBody(response.req, () => response.end());
 }
 
 /** JSON in bytes, which are not joined, and of no use to anybody afterwards. */
@@ -64,7 +74,7 @@ function writeHead(response: ServerResponse, status: number, size: number, heade
 }
 
 /** Nothing waits for ever for a client that does not take it. The bound is one of the connection, and must not be left to the next answer on it. */
-function cutStalled(response: ServerResponse): void {
+export function cutStalled(response: ServerResponse): void {
   if (response.writableLength === 0) return;
   const { socket } = response.req;
   response.setTimeout(STALLED, () => response.destroy());

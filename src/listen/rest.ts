@@ -9,7 +9,7 @@ import { disabledProfile, type Statuses, sendError, sendFailure, unknownProfile 
 import { sendJson } from './reply.ts';
 import type { Serve, Served, Visit } from './routes.ts';
 import { requestIdOf } from './trace.ts';
-import { fits, type McpDeps, profileState } from './visit.ts';
+import { fits, keepRoom, type McpDeps, profileState } from './visit.ts';
 
 /** Items of one answer where nobody asks for another number, and at most. */
 const PAGE = 1000;
@@ -156,6 +156,7 @@ export async function readJson(
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') return refuse(415, 'a body must not be compressed');
   if (!fits({ request, response }, bodies, maxBody)) return undefined;
   const body = await readBody(request, maxBody);
+  keepRoom(response, bodies, body);
   if (body === undefined) return refuse(413, `the body is larger than ${maxBody} bytes`);
   if (body.trim() === '') return {};
   if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? ''))

@@ -73,7 +73,9 @@ export function takeTurn(
   const { inputResponses, requestState } = mayBeAsked(request.method) ? (request.params ?? {}) : {};
   if (inputResponses !== undefined && !isRecord(inputResponses)) return invalid('"inputResponses" must be an object');
   if (requestState !== undefined && typeof requestState !== 'string') return invalid('"requestState" must be a string');
-  const origin = { principal: place.principal, profile: place.profile, words: wordsOf(request) };
+  const words = wordsOf(request);
+  if (words === undefined) return invalid('the params are nested too deeply');
+  const origin = { principal: place.principal, profile: place.profile, words };
   const turn = (round: Round): Turn => ({
     round,
     answer: async () =>
@@ -98,10 +100,15 @@ function invalid(message: string): Refused {
   return { code: INVALID_PARAMS, message };
 }
 
-/** The same request with the same words may go on with a call; nothing else may. */
-function wordsOf(request: RpcRequest): string {
+/** The same request with the same words may go on with a call; nothing else may. Undefined where they are nested too deeply to be written. */
+function wordsOf(request: RpcRequest): string | undefined {
   const { _meta: _, ...words } = withoutEnvelope(request);
-  return JSON.stringify([request.method, words]);
+  try {
+    return JSON.stringify([request.method, words]);
+  } catch {
+    // The only reason that is left for what was just read from JSON.
+    return undefined;
+  }
 }
 
 interface Work {

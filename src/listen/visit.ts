@@ -36,7 +36,7 @@ export interface McpDeps {
   /** Bytes of a body. */
   maxBody: number;
   rate: Rate;
-  /** Bytes of bodies at once, until they are answered; small ones do not count. */
+  /** Bytes of bodies at once, until they are answered or no longer needed; small ones do not count. */
   bodies: Budget;
   sessions: Sessions<HttpSession | SseSession | Subscription>;
   rounds: Rounds;
@@ -95,8 +95,9 @@ function mayBePosted({ request, response }: Receiving, { bodies, maxBody }: Rece
 function messagesIn(
   body: string | undefined,
   { response, principal }: Receiving,
-  { maxBody, rate }: ReceivingDeps,
+  { maxBody, rate, bodies }: ReceivingDeps,
 ): Posted | undefined {
+  keepRoom(response, bodies, body);
   if (body === undefined) {
     const message = `the body is larger than ${maxBody} bytes`;
     sendRpcError(response, 413, { code: INVALID_REQUEST, message }, { Connection: 'close' });
@@ -121,22 +122,38 @@ function isPaid({ messages }: Posted, who: Parameters<typeof isTimely>[0], rate:
 /** Bytes of a body that is not counted. */
 const SMALL = 16 * 1024;
 
-/** Whether there is memory for a body of the announced size; where not, the answer says so. One of unknown size counts as the largest. */
+const ROOM = Symbol('room');
+
+/** Bytes of the budget that its request has; absent where it never had any. */
+type Roomy = ServerResponse & { [ROOM]?: number };
+
+/** Whether there is memory for a body of the announced size; where not, the answer says so. One of unknown size counts as the largest until it is there. */
 export function fits(
   { request, response }: Pick<McpVisit, 'request' | 'response'>,
   bodies: Budget,
   maxBody: number,
 ): boolean {
-  const announced = Number(request.headers['content-length'] ?? maxBody);
-  const size = announced <= SMALL ? 0 : Math.min(announced, maxBody);
-  if (size === 0) return true;
+  const size = Number(request.headers['content-length'] ?? maxBody);
+  // Nothing is kept of what is too large.
+  if (size <= SMALL || size > maxBody) return true;
   if (bodies.take(size)) {
-    response.once('close', () => bodies.give(size));
+    (response as Roomy)[ROOM] = size;
+    response.once('close', () => keepRoom(response, bodies, undefined));
     return true;
   }
   const why = { message: 'too many large requests are under way: try again in a moment', rpc: RPC_CODES.overloaded };
   refuse(response, 503, why, { 'Retry-After': '1', Connection: 'close' });
   return false;
+}
+
+/** Gives back what is more than this body needs, and everything where there is none or nobody needs it any longer. */
+export function keepRoom(response: Roomy, bodies: Budget, body: string | undefined): void {
+  const room = response[ROOM];
+  if (room === undefined) return;
+  const size = body === undefined ? 0 : Buffer.byteLength(body);
+  const kept = size <= SMALL ? 0 : Math.min(size, room);
+  response[ROOM] = kept;
+  bodies.give(room - kept);
 }
 
 /** Calls of tools beyond the first that one request asks for, see `router/batch.ts`. */

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { DEFAULTS, type Token } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import type { Downstream, Exchange } from '../../src/front/front.ts';
-import type { Gateway, LiveEvent, OpenOptions } from '../../src/listen/gateway.ts';
+import type { Administration, Gateway, LiveEvent, OpenOptions } from '../../src/listen/gateway.ts';
 import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
 import { createLedger, describeSavings } from '../../src/observe/ledger.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -49,6 +49,7 @@ export async function stage(
     ...more
   }: {
     arrival?: number;
+    admin?: Administration;
     tokens?: ReturnType<typeof token>[];
     auth?: Authenticator;
     /** Of tools that belong to a server. */

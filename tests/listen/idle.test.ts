@@ -13,8 +13,11 @@ afterEach(() => {
   }
 });
 
-async function stage(since: (socket: Socket) => number | undefined) {
-  const server = createServer((_, response) => response.end('x'));
+async function stage(since: (socket: Socket) => number | undefined, asked: () => void = () => undefined) {
+  const server = createServer((_, response) => {
+    asked();
+    response.end('x');
+  });
   servers.push(server);
   const end = closeIdle(server, { since, most: 60, look: 10 });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -41,6 +44,23 @@ test('one that waits for too long is closed, and not before', async () => {
   await delay(100);
   expect(closed()).toBe(true);
   end();
+});
+
+test('a request that came in time is answered, also where nobody looked for a while', async () => {
+  let since = Number.POSITIVE_INFINITY;
+  const asked = () => {
+    since = Number.POSITIVE_INFINITY;
+  };
+  const { closed, read, socket, end } = await stage(() => since, asked);
+  // In the phase of timers, as after a stall.
+  await delay(50);
+  since = performance.now() - 30;
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  while (performance.now() - since < 100);
+  await delay(50);
+  expect([closed(), read().match(/200 OK/g)?.length]).toEqual([false, 2]);
+  end();
+  socket.destroy();
 });
 
 test('one with a request under way is left alone', async () => {

@@ -2,7 +2,7 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { clientAddress } from '../../src/listen/guard.ts';
-import { BOTH, call, closeAll, connect, rpc, type Sent, send, stage, token } from './harness.ts';
+import { BOTH, call, closeAll, connect, gate, rpc, type Sent, send, stage, token } from './harness.ts';
 
 afterEach(closeAll);
 
@@ -52,6 +52,19 @@ describe('size', () => {
       await closed;
     }
     await expect.poll(async () => (await send(url, large)).status).toBe(200);
+  });
+
+  test('a body of unknown size counts for what it holds, once it is here', async () => {
+    const opened = gate();
+    const { url } = await stage({ wait: () => opened.promise.then(() => ({ content: [] })) });
+    const chunked = { 'transfer-encoding': 'chunked' };
+    // As many as there would be room for if each were the largest.
+    const held = Array.from({ length: 64 }, (_, id) => send(url, { body: call('wait', {}, id), headers: chunked }));
+    const large = { body: rpc('ping', { pad: 'x'.repeat(50_000) }), headers: chunked };
+    await expect.poll(async () => (await send(url, large)).status).toBe(200);
+    expect((await send(url, { ...large, headers: {} })).status).toBe(200);
+    opened.open();
+    expect((await Promise.all(held)).every(({ status }) => status === 200)).toBe(true);
   });
 
   test('what is not JSON is 415, also for the old transport', async () => {
@@ -131,6 +144,7 @@ describe('slow clients', () => {
     await connected;
     socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
     socket.write(`Transfer-Encoding: chunked\r\n\r\n800\r\n${'x'.repeat(2048)}\r\n`);
+    socket.once('data', () => socket.end());
     expect(await closed).toContain('413');
   });
 
@@ -259,6 +273,24 @@ describe('behind a proxy', () => {
   ])('the address of a client, trusted %s, said %j, is %s', (trust, said, address) => {
     const request = { headers: { 'x-forwarded-for': said }, socket: { remoteAddress: '::ffff:127.0.0.1' } };
     expect(clientAddress(request as never, trust)).toBe(address);
+  });
+});
+
+describe('a target that is a whole URL', () => {
+  test.each([
+    ['names a route like its path', 'http://localhost/healthz', 'localhost', 200],
+    ['may be written in capitals', 'HTTP://LocalHost/api/status?x=1', 'localhost', 200],
+    ['may have no path', 'http://localhost', 'localhost', 200],
+    ['must not name another host than Host', 'http://evil.example/healthz', 'localhost', 404],
+    ['makes no Host known that is not', 'http://localhost/api/status', 'evil.example', 403],
+    ['is checked like Host', 'http://evil.example/api/status', 'evil.example', 403],
+    ['has no user in it', 'http://localhost@evil.example/healthz', 'localhost', 404],
+  ])('%s', async (_, target, host, status) => {
+    const { url } = await stage();
+    const { socket, closed, connected } = raw(url);
+    await connected;
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(await closed).toContain(`HTTP/1.1 ${status} `);
   });
 });
 

@@ -83,6 +83,27 @@ describe('a request is refused', () => {
       -32022,
       { meta: { [`${META}protocolVersion`]: '2099-01-01' }, headers: { 'mcp-protocol-version': '2099-01-01' } },
     ],
+    [
+      'in a version of the future without what this one wants',
+      400,
+      -32022,
+      {
+        meta: { [`${META}protocolVersion`]: '2099-01-01', [`${META}clientCapabilities`]: undefined },
+        headers: { 'mcp-protocol-version': '2099-01-01', 'mcp-method': undefined },
+      },
+    ],
+    [
+      'in a version of the future by its header alone',
+      400,
+      -32022,
+      { meta: null, headers: { 'mcp-protocol-version': '2099-01-01' } },
+    ],
+    [
+      'in a version of the future with another in its header',
+      400,
+      -32020,
+      { meta: { [`${META}protocolVersion`]: '2099-01-01' } },
+    ],
     ['for a method that is gone', 404, -32601, {}, 'ping'],
     ['for a method that never was', 404, -32601, {}, 'nope'],
     ['for a call that nobody holds', 400, -32602, {}, 'tools/call', { name: 'echo', requestState: 'forged' }],
@@ -93,14 +114,24 @@ describe('a request is refused', () => {
     expect([answer.status, (await answer.json()).error.code]).toEqual([status, code]);
   });
 
+  test('under its id where it is nested too deeply to be passed on', async () => {
+    const { url, logged } = await stage({ echo: () => ({}) });
+    const params = { name: 'echo', arguments: { deep: 'DEEP' }, _meta: envelope() };
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const body = JSON.stringify(rpc('tools/call', params, 'x')).replace('"DEEP"', deep);
+    const headers = { ...BOTH, 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
+    const answer = await send(url, { body, headers });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { id: 'x', error: { code: -32602 } }]);
+    expect(logged.join('')).not.toContain('error');
+  });
+
   test('with the versions that are spoken where its own is not', async () => {
     const { url } = await stage();
-    const how = {
-      meta: { [`${META}protocolVersion`]: '2099-01-01' },
-      headers: { 'mcp-protocol-version': '2099-01-01' },
-    };
-    const { error } = await (await ask(url, 'server/discover', {}, how)).json();
-    expect(error.data).toMatchObject({ supported: [VERSION], requested: '2099-01-01' });
+    const headers = { 'mcp-protocol-version': '2099-01-01' };
+    for (const meta of [{ [`${META}protocolVersion`]: '2099-01-01' }, null]) {
+      const { error } = await (await ask(url, 'server/discover', {}, { meta, headers })).json();
+      expect(error.data).toMatchObject({ supported: [VERSION], requested: '2099-01-01' });
+    }
   });
 
   test('but not when its name needs base64 to fit in a header', async () => {

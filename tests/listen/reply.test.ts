@@ -1,7 +1,8 @@
 /** Answers on a connection that is used again. */
-import { Agent, createServer, request, type Server } from 'node:http';
+import { Agent, createServer, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { EventStream } from '../../src/listen/events.ts';
 import { sendJson, sendPieces } from '../../src/listen/reply.ts';
 
 const servers: Server[] = [];
@@ -14,9 +15,17 @@ afterEach(() => {
 
 const LARGE = 'x'.repeat(8 * 1024 * 1024);
 
-test.each<[string, (response: Parameters<typeof sendJson>[0]) => void]>([
+function sendEvents(response: ServerResponse): void {
+  const stream = new EventStream();
+  stream.attach(response);
+  stream.push(LARGE, { kept: true });
+  stream.end();
+}
+
+test.each<[string, (response: ServerResponse) => void]>([
   ['text', (response) => sendJson(response, 200, LARGE)],
   ['pieces', (response) => sendPieces(response, 200, [Buffer.from(JSON.stringify(LARGE))])],
+  ['an event stream', sendEvents],
 ])('the bound on a client that does not take a large answer ends with it: %s', async (_, large) => {
   const timeouts: (number | undefined)[] = [];
   const server = createServer({ keepAliveTimeout: 0 }, (incoming, response) => {
@@ -42,7 +51,7 @@ test.each<[string, (response: Parameters<typeof sendJson>[0]) => void]>([
         .on('error', reject)
         .end();
     });
-  expect(await get('/large')).toBe(LARGE.length + 2);
+  expect(await get('/large')).toBeGreaterThan(LARGE.length);
   expect(await get('/small')).toBe(7);
   agent.destroy();
   const [, during, after] = timeouts;

@@ -1,0 +1,102 @@
+/** Bodies: what is read of them, and those that nobody wants, whose clients read why and cost a bounded amount. */
+import { EventEmitter } from 'node:events';
+import { connect as dial } from 'node:net';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { discardBody } from '../../src/listen/body.ts';
+import { closeAll, rpc, send, stage, token } from './harness.ts';
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await closeAll();
+});
+
+const admin = { reload: () => Promise.reject(), edit: () => Promise.reject() };
+const MIB = 1024 * 1024;
+
+/** The first line of the answer, to a client that looks at it when it has sent everything; undefined where it never gets to that. */
+function post(url: string, path: string, announced: boolean): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = dial(Number(new URL(url).port), '127.0.0.1');
+    socket.on('error', () => resolve(undefined));
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`);
+    socket.write('Authorization: Bearer b\r\n');
+    const size = announced ? `Content-Length: ${16 * MIB}\r\n\r\n` : 'Transfer-Encoding: chunked\r\n\r\n1000000\r\n';
+    socket.write(size);
+    socket.write(Buffer.alloc(16 * MIB, 'x'));
+    socket.write(announced ? '' : '\r\n0\r\n\r\n', (failure) => {
+      if (failure) resolve(undefined);
+      else socket.once('data', (chunk) => resolve(String(chunk).split('\r\n')[0]));
+    });
+  });
+}
+
+test('a mark before UTF-8 is no part of the messages', async () => {
+  const { url } = await stage();
+  const answer = await send(url, { body: `\ufeff${JSON.stringify(rpc('ping'))}` });
+  expect([answer.status, await answer.json()]).toMatchObject([200, { id: 1, result: {} }]);
+});
+
+describe('too large a body', () => {
+  test.each<[string, string, boolean]>([
+    ['for MCP', '/mcp', true],
+    ['for MCP, of unknown size', '/mcp', false],
+    ['for a change of servers', '/api/servers', true],
+  ])('%s is 413, which its client reads', async (_, path, announced) => {
+    const { url } = await stage({}, { http: { maxBody: 1000 }, tokens: [token('boss', 'b', { admin: true })], admin });
+    expect(await post(url, path, announced)).toBe('HTTP/1.1 413 Payload Too Large');
+  });
+
+  test('is refused before it is sent where its client waits for that', async () => {
+    const { url } = await stage({}, { http: { maxBody: 1000 } });
+    const answered = (length: number) =>
+      new Promise<string>((resolve) => {
+        const socket = dial(Number(new URL(url).port), '127.0.0.1');
+        socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
+        socket.write(`Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`);
+        socket.once('data', (chunk) => {
+          socket.destroy();
+          resolve(String(chunk).split('\r\n')[0] ?? '');
+        });
+      });
+    expect(await answered(1001)).toBe('HTTP/1.1 413 Payload Too Large');
+    expect(await answered(1000)).toBe('HTTP/1.1 100 Continue');
+  });
+});
+
+describe('what is thrown away', () => {
+  const discard = () => {
+    const request = new EventEmitter();
+    const over = vi.fn();
+    discardBody(request as never, over);
+    return { over, send: (size: number) => void request.emit('data', Buffer.alloc(size)), request };
+  };
+
+  test('is over with the body, once', () => {
+    const { over, request } = discard();
+    expect(over).not.toHaveBeenCalled();
+    request.emit('end');
+    request.emit('close');
+    expect(over).toHaveBeenCalledTimes(1);
+  });
+
+  test('is over where nothing comes any longer', () => {
+    vi.useFakeTimers();
+    const { over, send } = discard();
+    for (let i = 0; i < 10; i++) {
+      vi.advanceTimersByTime(1500);
+      send(10);
+    }
+    expect(over).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(2000);
+    expect(over).toHaveBeenCalledTimes(1);
+  });
+
+  test('is over at a bound of bytes', () => {
+    const { over, send, request } = discard();
+    for (let i = 0; i < 64; i++) send(MIB);
+    expect(over).not.toHaveBeenCalled();
+    send(1);
+    request.emit('end');
+    expect(over).toHaveBeenCalledTimes(1);
+  });
+});
