@@ -125,9 +125,9 @@ export class Catalog {
 
   /** Whether what is known of a server is what it says on this connection, and not what it said on an earlier one. */
   isCurrent({ name, fleeting, state, hello }: Carrier): boolean {
+    if (!fleeting) return hello !== undefined && state.kind === 'ready' && this.#listed.has(hello);
     const listing = this.#slots.get(name)?.listing;
-    if (fleeting) return listing?.kind === 'listed' && listing.from === 'server';
-    return state.kind === 'ready' && hello !== undefined && this.#listed.has(hello);
+    return listing?.kind === 'listed' && listing.from === 'server';
   }
 
   /** Makes it so; throws what stands in the way. */

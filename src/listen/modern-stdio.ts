@@ -1,6 +1,5 @@
 /** MCP of 2026-07-28 over stdio: one client, whose requests say each for themselves who it is and what it can answer. */
 import { RpcError } from '../errors.ts';
-import { levelRank } from '../router/wishes.ts';
 import { META } from '../upstream/revisions.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
@@ -39,9 +38,6 @@ interface Listener {
 interface Face {
   session: Session;
   listeners: Set<Listener>;
-  /** The log messages that its requests ask for, and how many of those are under way. */
-  level: string | undefined;
-  logged: number;
 }
 
 /** Fronts for a client that keeps saying something else of itself, and subscriptions of one client. */
@@ -54,14 +50,8 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
   const over = new AbortController();
   const deps = { rounds: createRounds(), seal: createSeal() };
 
-  /** Of those with a request under way that wants log messages, the one that wants most. */
-  const talkative = (): Face | undefined => {
-    const asking = [...faces.values()].filter(({ logged }) => logged > 0);
-    return asking.sort((one, other) => levelRank(one.level) - levelRank(other.level))[0];
-  };
-
-  const faceFor = ({ capabilities, clientInfo, logLevel: level }: Envelope): Face => {
-    const key = JSON.stringify([capabilities, clientInfo, level]);
+  const faceFor = ({ capabilities, clientInfo, logLevel }: Envelope): Face => {
+    const key = JSON.stringify([capabilities, clientInfo, logLevel]);
     const found = faces.get(key);
     if (found !== undefined) return found;
     const [oldest] = faces;
@@ -72,17 +62,14 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     const listeners = new Set<Listener>();
     const tell: Notify = (method, params) => {
       for (const { news } of listeners) news.tell(method, params);
-      // Which of several requests a log message belongs to cannot always be told; it is the same client anyway, which hears it once.
-      if (method === 'notifications/message' && face === talkative()) notify(method, params);
     };
-    const face: Face = { listeners, session: open(tell), level, logged: 0 };
+    const face = { listeners, session: open(tell) };
     faces.set(key, face);
     return face;
   };
 
   async function call(request: RpcRequest, envelope: Envelope, incoming: Incoming): Promise<unknown> {
-    const face = faceFor(envelope);
-    const { front } = face.session;
+    const { front } = faceFor(envelope).session;
     const place = { principal: undefined, profile, open: () => ({ front, close: () => undefined }) };
     const turn = takeTurn(request, envelope, place, deps);
     if ('code' in turn) throw refused(turn);
@@ -92,11 +79,7 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     round.hear = (method, params) => {
       if (method === 'notifications/message' && envelope.logLevel !== undefined) notify(method, params);
     };
-    const logged = envelope.logLevel === undefined ? 0 : 1;
-    face.logged += logged;
-    const answer = await turn.answer().finally(() => {
-      face.logged -= logged;
-    });
+    const answer = await turn.answer();
     if ('error' in answer) throw refused(answer.error);
     return answer.result;
   }

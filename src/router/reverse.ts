@@ -59,16 +59,16 @@ export async function answerQuestion(
   owner?: RequestOptions['asked'],
 ): Promise<unknown> {
   const { about } = incoming;
-  if (about !== undefined && about !== 'ambiguous' && about.asked) return about.asked(request, incoming);
+  if (about?.asked) return about.asked(request, incoming);
   if (owner !== undefined) return owner(request, incoming);
-  throw unattributed(server, request.method, about === 'ambiguous' ? 'several' : 'none');
+  throw unattributed(server, request.method, about?.ambiguous ? 'several' : 'none');
 }
 
-/** Passes a log message on to the client whose call it belongs to; false when it belongs to none, or is none. */
+/** Passes a log message on to the client whose call it belongs to, or to those whose calls it may belong to; false when it belongs to none, or is none. */
 export function belongsToCall({ method, params, about }: Heard): boolean {
-  if (method !== 'notifications/message' || about === undefined || about === 'ambiguous') return false;
-  about.heard?.({ jsonrpc: '2.0', method, ...(params && { params }) });
-  return about.heard !== undefined;
+  if (method !== 'notifications/message' || about?.heard === undefined) return false;
+  about.heard({ jsonrpc: '2.0', method, ...(params && { params }) });
+  return true;
 }
 
 /** The answer to a question that no call, or more than one, can be the reason of. */

@@ -122,6 +122,19 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     }
   };
 
+  /** What may be about any request under way is heard by the client of each, once. */
+  const anybody: About = {
+    ambiguous: true,
+    heard(notification) {
+      const told = new Set<object>();
+      for (const { options } of calls.values()) {
+        const client = options.client ?? options;
+        if (!told.has(client)) options.heard?.(notification);
+        told.add(client);
+      }
+    },
+  };
+
   /** Our ids are numbers; some peers send them back as text. */
   const find = (id: unknown) => (isId(id) ? calls.get(Number(id)) : undefined);
 
@@ -183,7 +196,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       let last: RequestOptions | undefined;
       for (const { options } of calls.values()) {
         if (!options.asked) continue;
-        if (last && (last.party === undefined || last.party !== options.party)) return 'ambiguous';
+        if (last && (last.party === undefined || last.party !== options.party)) return anybody;
         last = options;
       }
       return last;

@@ -53,9 +53,9 @@ export interface Incoming {
 
 /**
  * The request of ours on whose behalf the far side speaks: by the stream it came on, else the only one under way that
- * takes questions, or the last of several for one party. With several parties, it is ambiguous: nobody guesses.
+ * takes questions, or the last of several for one party. With several parties, it is ambiguous: nobody is asked, and each client hears it once.
  */
-export type About = Pick<RequestOptions, 'asked' | 'heard'> | 'ambiguous';
+export type About = Pick<RequestOptions, 'asked' | 'heard'> & { ambiguous?: true };
 
 export interface PeerHandlers {
   /** Answers a request; what it throws becomes the JSON-RPC error. Absent: every request is -32601. */
@@ -84,6 +84,8 @@ export interface RequestOptions {
   heard?: (notification: RpcNotification) => void;
   /** Whom `asked` and `heard` reach, where it is all the same on behalf of which of its requests (default: nobody else). */
   party?: string | undefined;
+  /** Whose request it is: the same for all of one client. */
+  client?: object | undefined;
 }
 
 export interface Peer {

@@ -5,6 +5,7 @@ import { DEFAULTS } from '../../src/config/config.ts';
 import { createFront, type Front } from '../../src/front/front.ts';
 import { listenStdio } from '../../src/listen/stdio.ts';
 import { SILENT } from '../../src/observe/log.ts';
+import type { RequestOptions } from '../../src/wire/peer.ts';
 import { createWorld, type Script } from '../world.ts';
 
 const META = 'io.modelcontextprotocol/';
@@ -190,37 +191,26 @@ test('progress and wanted log messages come before the answer; a cancelled reque
   expect(lines).toEqual([]);
 });
 
-test('log messages that may belong to several requests reach the client once, each request with its own level', async () => {
-  const release: (() => void)[] = [];
-  const { world, ask, send, line, end, lines, fronts } = start({
-    answer: () => new Promise((resolve) => release.push(() => resolve({ content: [] }))),
+test('each request under way has a level of its own', async () => {
+  const calls: { heard: NonNullable<RequestOptions['heard']>; end(): void }[] = [];
+  const { send, line, end, lines } = start({
+    answer: (_method, _params, { heard = () => undefined }) =>
+      new Promise((resolve) => calls.push({ heard, end: () => resolve({ content: [] }) })),
   });
-  const says = (level: string) => {
-    for (const front of fronts) front.heard('one', 'notifications/message', { level, data: level });
-  };
-  const told = () => lines.splice(0).map(({ params }) => params.data);
-  await ask('tools/list', {}, envelope({}, { [`${META}logLevel`]: 'debug' }));
-  says('error');
-  const call = (level: string) =>
-    send({
-      id: level,
-      method: 'tools/call',
-      params: { name: 'work', _meta: envelope({}, { [`${META}logLevel`]: level }) },
-    });
-  call('error');
-  await expect.poll(() => world.sent.length).toBe(1);
-  for (const level of ['debug', 'error']) says(level);
-  await expect.poll(told).toEqual(['error']);
-  call('debug');
-  await expect.poll(() => world.sent.length).toBe(2);
-  for (const level of ['debug', 'error']) says(level);
-  await expect.poll(() => lines.length).toBe(2);
-  expect(told()).toEqual(['debug', 'error']);
-  for (const one of release) one();
+  for (const [index, level] of ['error', 'debug'].entries()) {
+    const meta = envelope({}, { [`${META}logLevel`]: level });
+    send({ id: level, method: 'tools/call', params: { name: 'work', _meta: meta } });
+    await expect.poll(() => calls.length).toBe(index + 1);
+  }
+  for (const [index, { heard }] of calls.entries()) {
+    for (const level of ['debug', 'error'])
+      heard({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: `${level} of ${index}` } });
+  }
+  await expect.poll(() => lines.length).toBe(3);
+  expect(lines.splice(0).map(({ params }) => params.data)).toEqual(['error of 0', 'debug of 1', 'error of 1']);
+  for (const call of calls) call.end();
   for (const id of ['error', 'debug']) await line((one) => one.id === id);
-  says('error');
   await end();
-  expect(lines).toEqual([]);
 });
 
 describe('a subscription', () => {

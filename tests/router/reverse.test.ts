@@ -56,7 +56,7 @@ describe('questions', () => {
     expect(await ask({ asked: async () => 'roots' })).toBe('roots');
     await expect(ask()).rejects.toThrow('no call is under way');
     await expect(ask({})).rejects.toThrow('no call is under way');
-    await expect(ask('ambiguous')).rejects.toThrow('several calls are under way');
+    await expect(ask({ ambiguous: true })).rejects.toThrow('several calls are under way');
   });
 
   test('the only client of a connection is asked where no call, or more than one, can be the reason', async () => {
@@ -65,7 +65,7 @@ describe('questions', () => {
       answerQuestion('github', question('roots/list'), { ...incoming, ...(about && { about }) }, owner);
     expect(await ask()).toBe('the owner');
     expect(await ask({})).toBe('the owner');
-    expect(await ask('ambiguous')).toBe('the owner');
+    expect(await ask({ ambiguous: true })).toBe('the owner');
     expect(await ask({ asked: async () => 'the call' })).toBe('the call');
   });
 
@@ -77,12 +77,11 @@ describe('questions', () => {
   });
 });
 
-test('a log message goes to its call only when it is known which', () => {
+test('a log message goes to whom it is about, and nothing else does', () => {
   const heard: unknown[] = [];
   const about = { heard: (one: unknown) => heard.push(one) };
   const message = { method: 'notifications/message', params: { level: 'info' } };
   expect(belongsToCall({ ...message, about })).toBe(true);
-  expect(belongsToCall({ ...message, about: 'ambiguous' })).toBe(false);
   expect(belongsToCall({ ...message, about: undefined })).toBe(false);
   expect(belongsToCall({ ...message, about: {} })).toBe(false);
   expect(belongsToCall({ method: 'notifications/resources/updated', params: undefined, about })).toBe(false);

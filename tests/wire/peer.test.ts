@@ -496,7 +496,8 @@ describe('their requests', () => {
     void peer.request('call', {}, first);
     expect(said()).toEqual([first, first]);
     void peer.request('call', {}, second);
-    expect(said()).toEqual(['ambiguous', 'ambiguous']);
+    const ambiguous = { ambiguous: true, heard: expect.any(Function) };
+    expect(said()).toEqual([ambiguous, ambiguous]);
     const ids = sent.filter((one) => 'method' in one).map((one) => ('id' in one ? one.id : undefined));
     message({ jsonrpc: '2.0', method: 'n' }, ids[2] ?? 0);
     message({ jsonrpc: '2.0', method: 'n' }, 99);
@@ -513,7 +514,22 @@ describe('their requests', () => {
       return options;
     };
     expect(['one', 'one', 'two', 'one'].map(ask).slice(0, 2)).toEqual(abouts.slice(0, 2));
-    expect(abouts.slice(2)).toEqual(['ambiguous', 'ambiguous']);
+    expect(abouts.slice(2)).toMatchObject([{ ambiguous: true }, { ambiguous: true }]);
+  });
+
+  test('that may belong to requests of several clients are heard by each of those once', () => {
+    const heard: string[] = [];
+    const { peer, message } = open({ notification: (notification, about) => about?.heard?.(notification) });
+    const [one, two] = [{}, {}];
+    const call = (name: string, client?: object) =>
+      void peer.request('call', {}, { asked: async () => name, heard: () => heard.push(name), client });
+    call('first of one', one);
+    call('second of one', one);
+    call('only of two', two);
+    call('of nobody');
+    void peer.request('list', {}, { client: {} });
+    message({ jsonrpc: '2.0', method: 'n' });
+    expect(heard).toEqual(['first of one', 'only of two', 'of nobody']);
   });
 
   test('whose answer cannot be written get an error instead', async () => {
