@@ -104,7 +104,7 @@ export class Catalog {
     const open = [...this.#slots.values()].filter((slot) => {
       this.#restore(slot);
       const offered = client && listedFor(slot, client);
-      forgetEarlier(slot, client, offered);
+      if (forgetEarlier(slot, client, offered)) this.#revision++;
       return !isKnown(slot, offered) && slot.listing.kind !== 'failed';
     });
     if (open.length === 0) return;

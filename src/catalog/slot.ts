@@ -69,9 +69,9 @@ export function isKnown(slot: Slot, offered: string | undefined): boolean {
   return offered === undefined ? slot.bySet.size > 0 : slot.bySet.has(offered);
 }
 
-/** Forgets what was listed for a client at an earlier time, in which its connection offered more than it does now. */
-export function forgetEarlier(slot: Slot, client: Client | undefined, offered: string | undefined): void {
-  if (client !== undefined && offered !== client.offered) slot.bySet.delete(client.offered);
+/** Forgets what was listed for a client at an earlier time, in which its connection offered more than it does now; false where there was nothing. */
+export function forgetEarlier(slot: Slot, client: Client | undefined, offered: string | undefined): boolean {
+  return client !== undefined && offered !== client.offered && slot.bySet.delete(client.offered);
 }
 
 export function emptySlot(spec: ServerSpec): Slot {

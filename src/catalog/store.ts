@@ -1,5 +1,6 @@
 /** Catalogs on disk: what a server offered last time, so that a start need not wait for it. One file per launch spec. */
 import { createHash } from 'node:crypto';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
@@ -27,6 +28,9 @@ export interface CatalogStore {
   write(spec: ServerSpec, catalog: StoredCatalog): void;
 }
 
+/** ms after which the catalog of a server that may be gone is removed; one that is still there is listed once more. */
+const KEPT = 90 * 24 * 60 * 60_000;
+
 /** Grows when the form of the files changes; older ones are then ignored and written anew. */
 const FORMAT = 2;
 
@@ -37,6 +41,11 @@ export interface StoreOptions {
 
 export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore {
   let told = false;
+  let swept = false;
+  const sweepOnce = () => {
+    if (!swept) sweep(folder, Date.now() - KEPT);
+    swept = true;
+  };
   const tellOnce = (text: string) => {
     if (!told) log.warn(text);
     told = true;
@@ -56,11 +65,22 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
       try {
         ensureFolder(folder);
         writeFileAtomic(join(folder, `${launchKey(spec)}.json`), serialize(catalog));
+        sweepOnce();
       } catch (error) {
         tellOnce(`catalogs cannot be stored in "${folder}": ${messageOf(error)}`);
       }
     },
   };
+}
+
+/** Every change of a command leaves a file behind that nobody reads again. */
+function sweep(folder: string, oldest: number): void {
+  for (const name of readdirSync(folder)) {
+    if (!/^[0-9a-f]{32}\.json$/.test(name)) continue;
+    const file = join(folder, name);
+    const { mtimeMs = oldest } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    if (mtimeMs < oldest) rmSync(file, { force: true });
+  }
 }
 
 /** For servers that need no store: the demo, and tests. */

@@ -1,7 +1,7 @@
 /** Catalogs on disk: known at once, checked when the server runs, never a secret, never a crash. */
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCatalogStore, launchKey } from '../../src/catalog/store.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -144,6 +144,26 @@ describe('files', () => {
     expect(second.told).toHaveLength(1);
     expect(second.told[0]).toContain(file);
     expect(JSON.parse(readFileSync(file, 'utf8')).sets).toEqual(good.sets);
+  });
+
+  test('that nobody has written for months are removed, and nothing else is', async () => {
+    const folder = temp();
+    await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
+    const file = fileIn(folder);
+    const days = (count: number) => Date.now() / 1000 - count * 86_400;
+    const stale = join(folder, `${'0'.repeat(32)}.json`);
+    const recent = join(folder, `${'1'.repeat(32)}.json`);
+    const foreign = join(folder, 'notes.json');
+    for (const one of [stale, recent, foreign]) writeFileSync(one, '{}');
+    utimesSync(stale, days(91), days(91));
+    utimesSync(recent, days(89), days(89));
+    utimesSync(foreign, days(1000), days(1000));
+    const second = open(folder, { tools: [{ name: 'b' }] });
+    await second.catalog.settle(1000);
+    second.catalog.connected('one');
+    await expect.poll(() => readFileSync(file, 'utf8')).toContain('"b"');
+    expect(readdirSync(folder).sort()).toEqual([file, recent, foreign].map((one) => basename(one)).sort());
+    expect(second.told).toEqual([]);
   });
 
   test('a folder that cannot be written is said once and hurts nobody', async () => {
