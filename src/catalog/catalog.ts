@@ -5,7 +5,7 @@ import type { Log } from '../observe/log.ts';
 import type { Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { ListedTool, ListKind, Offer } from './list.ts';
-import { fingerprintsOf, LIST_KINDS, listOffer } from './list.ts';
+import { fingerprintsOf, LIST_KINDS, listOffer, listTools } from './list.ts';
 import type { Lesson, Pins } from './pins.ts';
 import {
   type Carrier,
@@ -130,12 +130,14 @@ export class Catalog {
     return listing?.kind === 'listed' && listing.from === 'server';
   }
 
-  /** Makes it so; throws what stands in the way. */
-  async renew(connection: Carrier): Promise<void> {
+  /** Makes it so for its tools, all at once for whoever waits for the same; throws what stands in the way. */
+  renew(connection: Carrier): Promise<void> {
     const slot = this.#slots.get(connection.name);
-    if (slot === undefined) return;
-    await this.#refresh(slot, connection.fleeting ? undefined : connection);
-    if (slot.listing.kind === 'failed') throw slot.listing.error;
+    if (slot === undefined) return Promise.resolve();
+    const key = JSON.stringify([connection.owner, connection.offered]);
+    const renewal = slot.renewals.get(key) ?? this.#listTools(slot, connection);
+    slot.renewals.set(key, renewal);
+    return renewal.finally(() => slot.renewals.delete(key));
   }
 
   /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background, unless it still holds. */
@@ -224,26 +226,38 @@ export class Catalog {
     return slot.inFlight.done;
   }
 
+  /** The other lists follow in their own time: a call waits for what its tool is, and for nothing else. */
+  async #listTools(slot: Slot, connection: Carrier): Promise<void> {
+    const hello = await connection.connect();
+    const tools = await listTools(connection, hello, this.#options.log);
+    const { freshFor: _, ...known } = knownTo(slot, connection.offered).offer;
+    this.#accept(slot, connection, { hello, offer: { ...known, tools } });
+  }
+
   async #list(slot: Slot, connection: Lister): Promise<void> {
-    const { log, changed } = this.#options;
+    const { log } = this.#options;
     try {
       const hello = await connection.connect();
-      const offer = await listOffer(connection, hello, log);
-      this.#listed.add(hello);
-      const first = slot.listing.kind !== 'listed' || !slot.bySet.has(connection.offered);
-      const kinds = this.#learn(slot, connection.offered, { hello, offer });
-      slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
-      const { offered, owner } = connection;
-      this.#options.pins?.learned({ ...lessonOf(slot), offered, owner, from: 'server' });
-      // The time matters to the next start where the lists have a life.
-      const news = first || kinds.length > 0 || offer.freshFor !== undefined;
-      if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet: slot.bySet });
-      if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
+      this.#accept(slot, connection, { hello, offer: await listOffer(connection, hello, log) });
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
       this.#revision++;
       log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
     }
+  }
+
+  /** Takes what a server has just said, and tells whoever has to know. */
+  #accept(slot: Slot, { offered, owner }: Lister, { hello, offer }: Learned): void {
+    const { pins, changed } = this.#options;
+    const first = slot.listing.kind !== 'listed' || !slot.bySet.has(offered);
+    const kinds = this.#learn(slot, offered, { hello, offer });
+    this.#listed.add(hello);
+    slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
+    pins?.learned({ ...lessonOf(slot), offered, owner, from: 'server' });
+    // The time matters to the next start where the lists have a life.
+    const news = first || kinds.length > 0 || offer.freshFor !== undefined;
+    if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet: slot.bySet });
+    if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
   }
 }
 

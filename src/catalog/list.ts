@@ -80,6 +80,16 @@ export async function listOffer(connection: Asker, hello: Pick<Hello, 'capabilit
   };
 }
 
+/** The same for tools alone. */
+export async function listTools(
+  connection: Asker,
+  { capabilities }: Pick<Hello, 'capabilities'>,
+  log: Log,
+): Promise<ListedTool[]> {
+  const { items } = capabilities.tools === undefined ? NOTHING : await listPages(connection, 'tools/list', 'tools');
+  return readTools(items, connection.name, log);
+}
+
 interface Listed {
   items: Item[];
   /** The shortest life that a page of it was given, in ms; 0 when one was given none. */

@@ -35,6 +35,8 @@ export interface Slot {
   /** By the set of capabilities that was offered, see `offeredKey`. */
   bySet: Map<string, Known>;
   inFlight: { connection: Lister; done: Promise<void> } | undefined;
+  /** Lists of tools that calls wait for, by the connection. */
+  renewals: Map<string, Promise<void>>;
   refreshTimer: NodeJS.Timeout | undefined;
   /** What is asked again when the timer fires; undefined means whichever connection there is. */
   stale: Set<Teller | undefined>;
@@ -84,6 +86,7 @@ export function emptySlot(spec: ServerSpec): Slot {
     tools: new Map(),
     bySet: new Map(),
     inFlight: undefined,
+    renewals: new Map(),
     refreshTimer: undefined,
     stale: new Set(),
   };

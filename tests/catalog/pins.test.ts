@@ -191,6 +191,33 @@ describe('lock: session', () => {
     ]);
   });
 
+  test('a call waits for the tools of a server that starts again, once for all, and for none of its other lists', async () => {
+    const { router, lists, call, script, sent } = stage('session');
+    let patient = true;
+    Object.assign(script, {
+      capabilities: { tools: {}, resources: {} },
+      answer: (method: string) => {
+        if (!method.startsWith('resources/')) return { content: [] };
+        return patient ? { resources: [], resourceTemplates: [] } : new Promise(() => undefined);
+      },
+    });
+    await lists(router);
+    patient = false;
+    const { tools } = script;
+    let read = 0;
+    Object.defineProperty(script, 'tools', {
+      get() {
+        read += 1;
+        return tools;
+      },
+    });
+    script.run = 2;
+    expect(await Promise.all([call(router, 'read'), call(router, 'write')])).toEqual(['ran', 'ran']);
+    // Looked at, then listed.
+    expect(read).toBe(2);
+    expect(sent.map(({ method }) => method).filter((method) => method.startsWith('resources/'))).toHaveLength(2);
+  });
+
   test('a server that starts again and cannot be listed runs nothing', async () => {
     const { router, lists, call, script, sent } = stage('session');
     await lists(router);
