@@ -71,6 +71,8 @@ export async function serveListen(
     principal,
     finish() {
       left.abort();
+      // A reload or a stop may end it before it is acknowledged; its client waits for an answer all the same.
+      if (!subscription.stream.attached) subscription.stream.attach(response);
       subscription.send(
         { id, result: complete('', {}, { ...stamp, [`${META}serverInfo`]: serverInfo }) },
         { kept: true },
@@ -85,7 +87,7 @@ export async function serveListen(
   const honoured = await honour(wanted, isRecord(hello.capabilities) ? hello.capabilities : {}, (uri) =>
     opened.front.request({ method: 'resources/subscribe', params: { uri } }, { signal }),
   );
-  // It left while servers were being started: nobody would ever call off what is asked for now.
+  // It ended while servers were being started: nobody would ever call off what is asked for now.
   if (signal.aborted) return;
   subscription.stream.attach(response);
   const params = { notifications: honoured, _meta: stamp };

@@ -1,7 +1,10 @@
 /** MCP of 2026-07-28 over HTTP: requests that stand alone, questions in rounds, subscriptions. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { DEFAULTS } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
+import type { HttpListener } from '../../src/listen/http.ts';
 import { createRounds } from '../../src/listen/rounds.ts';
+import { createAuthenticator } from '../../src/policy/auth.ts';
 import { type Act, BOTH, closeAll, gate, note, rpc, send, stage, token } from './harness.ts';
 
 afterEach(async () => {
@@ -490,6 +493,32 @@ describe('a subscription', () => {
     leaving.abort();
     expect(await left).toBe('AbortError');
     await expect.poll(() => signal?.aborted).toBe(true);
+    expect(open.size).toBe(0);
+  });
+
+  test.each<[string, (listener: HttpListener) => unknown]>([
+    [
+      'a reload',
+      (listener) => listener.update({ ...DEFAULTS.http, port: 0 }, createAuthenticator([token('new', 'secret')])),
+    ],
+    ['a stop', (listener) => listener.close()],
+  ])('that %s ends before it is acknowledged is answered at once', async (_, end) => {
+    const asked = gate();
+    const { url, open, listener } = await stage({
+      'resources/subscribe': () => {
+        asked.open();
+        return new Promise(() => undefined);
+      },
+    });
+    const stream = listen(url, { resourceSubscriptions: ['test:a'] });
+    await asked.promise;
+    const since = Date.now();
+    const ended = end(listener);
+    const { next } = await stream;
+    expect((await next())?.data).toMatchObject({ id: 'sub', result: { resultType: 'complete' } });
+    expect(await next()).toBeUndefined();
+    await ended;
+    expect(Date.now() - since).toBeLessThan(1000);
     expect(open.size).toBe(0);
   });
 
