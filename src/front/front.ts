@@ -50,8 +50,8 @@ export interface Exchange {
   signal: AbortSignal;
   /** Sends progress under the client's own token; absent when it gave none. */
   progress?: ((params: Params) => void) | undefined;
-  /** A notification that belongs to this request: over HTTP it goes on the request's own stream. */
-  notify?: (method: string, params?: Params) => void;
+  /** A notification that belongs to this request: over HTTP it goes on the request's own stream. False for what is not wanted. */
+  notify?: (method: string, params?: Params) => unknown;
   /** Asks the client something on behalf of this request; absent where it cannot be asked. */
   ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
   /** Where the client takes questions as results: what it has answered so far. */

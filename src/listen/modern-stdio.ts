@@ -1,5 +1,6 @@
 /** MCP of 2026-07-28 over stdio: one client, whose requests say each for themselves who it is and what it can answer. */
 import { RpcError } from '../errors.ts';
+import { isLogLevel, levelRank } from '../router/wishes.ts';
 import { META } from '../upstream/revisions.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
@@ -38,10 +39,16 @@ interface Listener {
 interface Face {
   session: Session;
   listeners: Set<Listener>;
+  /** Those under way, with the log messages that each wants. */
+  requests: Set<{ logLevel: string | undefined }>;
 }
 
-/** Fronts for a client that keeps saying something else of itself, and subscriptions of one client. */
+/** What a client says of itself; a log level it asks for is that of one request. */
+type Who = Omit<Envelope, 'logLevel'>;
+
+/** Fronts that are kept for a client that keeps saying something else of itself; one with a request under way is kept anyway. */
 const MAX_FACES = 8;
+/** Subscriptions of one client. */
 const MAX_LISTENERS = 100;
 const TOO_MANY = -32000;
 
@@ -50,53 +57,87 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
   const over = new AbortController();
   const deps = { rounds: createRounds(), seal: createSeal() };
 
-  const faceFor = ({ capabilities, clientInfo, logLevel }: Envelope): Face => {
-    const key = JSON.stringify([capabilities, clientInfo, logLevel]);
-    const found = faces.get(key);
-    if (found !== undefined) return found;
-    const [oldest] = faces;
-    if (faces.size >= MAX_FACES && oldest !== undefined) {
-      oldest[1].session.close();
-      faces.delete(oldest[0]);
-    }
+  const openFace = (): Face => {
     const listeners = new Set<Listener>();
     const tell: Notify = (method, params) => {
       for (const { news } of listeners) news.tell(method, params);
     };
-    const face = { listeners, session: open(tell) };
+    return { listeners, session: open(tell), requests: new Set() };
+  };
+
+  /** Those that have waited longest for a request go. */
+  const tidy = () => {
+    for (const [key, { session, requests }] of faces) {
+      if (faces.size <= MAX_FACES) return;
+      if (requests.size > 0) continue;
+      faces.delete(key);
+      session.close();
+    }
+  };
+
+  /** Servers say what any of the requests under way wants; each hears what it asked for itself. */
+  const setLevel = ({ session, requests }: Face) => {
+    const levels = [...requests].map(({ logLevel }) => logLevel).filter(isLogLevel);
+    const [level] = levels.sort((one, other) => levelRank(one) - levelRank(other));
+    const request = { method: 'logging/setLevel', params: { level } };
+    if (level !== undefined) void session.front.request(request, { signal: over.signal });
+  };
+
+  /** The front of one request, until it is closed. */
+  const enter = (who: Who, logLevel?: string): Session & Pick<Face, 'listeners'> => {
+    const key = JSON.stringify(who);
+    const face = faces.get(key) ?? openFace();
+    faces.delete(key);
     faces.set(key, face);
-    return face;
+    const { listeners, requests, session } = face;
+    const request = { logLevel };
+    requests.add(request);
+    tidy();
+    if (logLevel !== undefined) setLevel(face);
+    const close = () => {
+      requests.delete(request);
+      tidy();
+    };
+    return { front: session.front, listeners, close };
   };
 
   async function call(request: RpcRequest, envelope: Envelope, incoming: Incoming): Promise<unknown> {
-    const { front } = faceFor(envelope).session;
-    const place = { principal: undefined, profile, open: () => ({ front, close: () => undefined }) };
-    const turn = takeTurn(request, envelope, place, deps);
+    const { logLevel, ...who } = envelope;
+    const place = { principal: undefined, profile, open: () => enter(who, logLevel) };
+    const turn = takeTurn(request, who, place, deps);
     if ('code' in turn) throw refused(turn);
     const { round } = turn;
     incoming.signal.addEventListener('abort', () => round.abort('the client cancelled the request'), { once: true });
     round.progress = (params) => incoming.progress?.(params);
     round.hear = (method, params) => {
-      if (method === 'notifications/message' && envelope.logLevel !== undefined) notify(method, params);
+      const wanted = method === 'notifications/message' && logLevel !== undefined;
+      if (!wanted || levelRank(params?.level) < levelRank(logLevel)) return false;
+      return notify(method, params);
     };
     const answer = await turn.answer();
     if ('error' in answer) throw refused(answer.error);
     return answer.result;
   }
 
-  async function listen(request: RpcRequest, envelope: Envelope, { signal }: Incoming): Promise<unknown> {
+  async function listen(
+    request: RpcRequest,
+    { logLevel: _, ...who }: Envelope,
+    { signal }: Incoming,
+  ): Promise<unknown> {
     const wanted = request.params?.notifications;
     if (!isRecord(wanted)) throw new RpcError(INVALID_PARAMS, '"notifications" must be an object');
-    const { session, listeners } = faceFor(envelope);
-    if (listeners.size >= MAX_LISTENERS) throw new RpcError(TOO_MANY, 'too many subscriptions are open');
+    const count = [...faces.values()].reduce((sum, { listeners }) => sum + listeners.size, 0);
+    if (count >= MAX_LISTENERS) throw new RpcError(TOO_MANY, 'too many subscriptions are open');
+    const opened = enter(who);
+    const { front, listeners } = opened;
     const stamp = { [`${META}subscriptionId`]: request.id };
     const hear: Notify = (method, params) => notify(method, stamped(params, stamp));
     const listener: Listener = { news: createNews(hear), uris: [] };
     listeners.add(listener);
     const ask = (method: string, uri: unknown, until: AbortSignal) =>
-      session.front.request({ method, params: { uri } }, { signal: until });
+      front.request({ method, params: { uri } }, { signal: until });
     try {
-      const hello = await introduce(session, envelope, signal);
+      const hello = await introduce(opened, who, signal);
       const capabilities = isRecord(hello.capabilities) ? hello.capabilities : {};
       const honoured = await honour(wanted, capabilities, (uri) => ask('resources/subscribe', uri, signal));
       if (Array.isArray(honoured.resourceSubscriptions)) listener.uris = honoured.resourceSubscriptions;
@@ -110,6 +151,7 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
       // Also for a client that has cancelled.
       const { signal: whole } = new AbortController();
       await Promise.allSettled(forgotten.map((uri) => ask('resources/unsubscribe', uri, whole)));
+      opened.close();
     }
   }
 

@@ -58,8 +58,8 @@ async function answer(
   response.once('close', gone);
   round.progress = (params) => incoming.progress?.(params);
   round.hear = (method, params) => {
-    if (method !== 'notifications/message' || logLevel === undefined) return;
-    push({ jsonrpc: '2.0', method, params });
+    if (method !== 'notifications/message' || logLevel === undefined) return false;
+    return push({ jsonrpc: '2.0', method, params });
   };
   const answered = await turn.answer();
   incoming.finish();

@@ -26,8 +26,8 @@ export interface Rounds {
 export interface Round {
   readonly signal: AbortSignal;
   ask(method: string, params: Params, options?: RequestOptions): Promise<unknown>;
-  /** Where the client listens just now. */
-  hear: (method: string, params?: Params) => void;
+  /** Where the client listens just now; false for what it does not want. */
+  hear: (method: string, params?: Params) => unknown;
   progress: (params: Params) => void;
   /** The work itself, begun once. */
   run(work: () => Promise<unknown>): void;

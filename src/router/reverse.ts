@@ -7,7 +7,8 @@ import type { Incoming, RequestOptions } from '../wire/peer.ts';
 /** The way back to the client that made a call. */
 export interface WayBack {
   caller: Caller;
-  notify?: ((method: string, params?: Params) => void) | undefined;
+  /** False for what is not wanted. */
+  notify?: ((method: string, params?: Params) => unknown) | undefined;
   ask?: ((method: string, params: Params, options?: RequestOptions) => Promise<unknown>) | undefined;
 }
 

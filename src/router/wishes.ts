@@ -15,7 +15,7 @@ export function isLogLevel(value: unknown): value is LogLevel {
 }
 
 /** How much a level leaves out; -1 for what is none. */
-function levelRank(level: unknown): number {
+export function levelRank(level: unknown): number {
   return LEVELS.indexOf(level as LogLevel);
 }
 

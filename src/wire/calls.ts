@@ -122,15 +122,14 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     }
   };
 
-  /** What may be about any request under way is heard by the client of each, once. */
+  /** What may be about any request under way is heard by the client of each, once, for the first that wants it. */
   const anybody: About = {
     ambiguous: true,
     heard(notification) {
       const told = new Set<object>();
       for (const { options } of calls.values()) {
         const client = options.client ?? options;
-        if (!told.has(client)) options.heard?.(notification);
-        told.add(client);
+        if (!told.has(client) && options.heard?.(notification) !== false) told.add(client);
       }
     },
   };

@@ -80,8 +80,8 @@ export interface RequestOptions {
   progress?: (params: Params) => void;
   /** Answers what the far side asks while it works on this request. */
   asked?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
-  /** Hears the notifications that belong to this request, progress and cancellation excepted. */
-  heard?: (notification: RpcNotification) => void;
+  /** Hears the notifications that belong to this request, progress and cancellation excepted; false for one that it does not want. */
+  heard?: (notification: RpcNotification) => unknown;
   /** Whom `asked` and `heard` reach, where it is all the same on behalf of which of its requests (default: nobody else). */
   party?: string | undefined;
   /** Whose request it is: the same for all of one client. */

@@ -197,20 +197,55 @@ test('each request under way has a level of its own', async () => {
     answer: (_method, _params, { heard = () => undefined }) =>
       new Promise((resolve) => calls.push({ heard, end: () => resolve({ content: [] }) })),
   });
-  for (const [index, level] of ['error', 'debug'].entries()) {
+  const levels = ['error', 'debug', 'alert'];
+  for (const [index, level] of levels.entries()) {
     const meta = envelope({}, { [`${META}logLevel`]: level });
     send({ id: level, method: 'tools/call', params: { name: 'work', _meta: meta } });
     await expect.poll(() => calls.length).toBe(index + 1);
   }
+  const unwanted: string[] = [];
   for (const [index, { heard }] of calls.entries()) {
-    for (const level of ['debug', 'error'])
-      heard({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: `${level} of ${index}` } });
+    for (const level of ['debug', 'error']) {
+      const data = `${level} of ${index}`;
+      // Another request of the same client may want what this one does not.
+      if (heard({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data } }) === false)
+        unwanted.push(data);
+    }
   }
+  expect(unwanted).toEqual(['debug of 0', 'debug of 2', 'error of 2']);
   await expect.poll(() => lines.length).toBe(3);
   expect(lines.splice(0).map(({ params }) => params.data)).toEqual(['error of 0', 'debug of 1', 'error of 1']);
   for (const call of calls) call.end();
-  for (const id of ['error', 'debug']) await line((one) => one.id === id);
+  for (const id of levels) await line((one) => one.id === id);
   await end();
+});
+
+describe('a client', () => {
+  const called = (name: string) => ({ name: 'work', _meta: envelope({}, { [`${META}clientInfo`]: { name } }) });
+  const names = Array.from({ length: 10 }, (_, index) => `client ${index}`);
+
+  test('is the same whatever log messages its requests want', async () => {
+    const { ask, end, fronts } = start({ answer: () => ({ content: [] }) });
+    for (const level of [undefined, 'debug', 'info', 'notice', 'warning', 'error'])
+      await ask('tools/call', { name: 'work' }, envelope({}, level && { [`${META}logLevel`]: level }));
+    expect(fronts.size).toBe(2);
+    await end();
+  });
+
+  test('that keeps saying something else of itself has so many fronts, and those of requests under way', async () => {
+    const calls: (() => void)[] = [];
+    const { send, line, end, fronts } = start({
+      answer: () => new Promise((resolve) => calls.push(() => resolve({ content: [] }))),
+    });
+    for (const id of names) send({ id, method: 'tools/call', params: called(id) });
+    await expect.poll(() => calls.length).toBe(10);
+    expect(fronts.size).toBe(11);
+    for (const finish of calls) finish();
+    for (const id of names) await line((one) => one.id === id);
+    expect(fronts.size).toBe(9);
+    await end();
+    expect(fronts.size).toBe(0);
+  });
 });
 
 describe('a subscription', () => {
@@ -277,6 +312,18 @@ describe('a subscription', () => {
     expect(unsubscribed()).toBe(false);
     send({ method: 'notifications/cancelled', params: { requestId: 't' } });
     await expect.poll(unsubscribed).toBe(true);
+    await end();
+  });
+
+  test('goes on whatever else its client says of itself', async () => {
+    const { send, line, end, fronts, ask } = start({ capabilities, answer });
+    send({ id: 's', ...listen({ resourceSubscriptions: ['test://a'] }) });
+    await line(({ method }) => method?.endsWith('acknowledged'));
+    for (let index = 0; index < 10; index += 1)
+      await ask('tools/list', {}, envelope({}, { [`${META}clientInfo`]: { name: `client ${index}` } }));
+    for (const front of fronts) front.heard('one', 'notifications/resources/updated', { uri: 'test://a' });
+    const updated = await line(({ method }) => method === 'notifications/resources/updated');
+    expect(updated.params).toMatchObject({ uri: 'test://a', _meta: { [SUBSCRIPTION]: 's' } });
     await end();
   });
 

@@ -523,6 +523,7 @@ describe('their requests', () => {
     const [one, two] = [{}, {}];
     const call = (name: string, client?: object) =>
       void peer.request('call', {}, { asked: async () => name, heard: () => heard.push(name), client });
+    void peer.request('call', {}, { asked: async () => 'not wanted', heard: () => false, client: one });
     call('first of one', one);
     call('second of one', one);
     call('only of two', two);
