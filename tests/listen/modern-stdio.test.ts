@@ -55,7 +55,8 @@ function start(script: Script = {}) {
     input,
     output,
   });
-  const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const send = (...messages: object[]) =>
+    input.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
   const line = async (fits: (line: any) => boolean) => {
     for (;;) {
       const at = lines.findIndex(fits);
@@ -187,6 +188,16 @@ test('progress and wanted log messages come before the answer; a cancelled reque
   await line(({ method }) => method === 'notifications/progress');
   send({ method: 'notifications/cancelled', params: { requestId: 'c' } });
   await seen;
+  await end();
+  expect(lines).toEqual([]);
+});
+
+test('a cancellation in one piece with its request is heard: nothing is asked of the server', async () => {
+  const { world, ask, end, send, lines } = start({ answer: () => ({ content: [] }) });
+  const call = { id: 'c', method: 'tools/call', params: { name: 'work', _meta: envelope() } };
+  send(call, { method: 'notifications/cancelled', params: { requestId: 'c' } });
+  await ask('tools/list');
+  expect(world.sent.filter(({ method }) => method === 'tools/call')).toEqual([]);
   await end();
   expect(lines).toEqual([]);
 });
