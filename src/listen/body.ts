@@ -1,5 +1,5 @@
 /** What a POST carries: its body within the limit, what becomes of it beyond, and the JSON-RPC messages in it. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type Id,
   INVALID_REQUEST,
@@ -27,8 +27,13 @@ export interface Posted {
 const MAX_BATCH = 100;
 
 /** The whole body; undefined once it is known to be too large. Rejects when the client goes away. */
-export function readBody(request: IncomingMessage, maxBody: number): Promise<string | undefined> {
+export function readBody(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  maxBody: number,
+): Promise<string | undefined> {
   if (isTooLarge(request, maxBody)) return Promise.resolve(undefined);
+  // Whoever waits until its body is wanted is told so here, where nothing is left to refuse. HTTP/1.0 has no such answer.
+  if (request.headers.expect !== undefined && request.httpVersion !== '1.0') response.writeContinue();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -55,7 +60,7 @@ function textOf(bytes: Buffer): string {
 }
 
 /** Whether the announced size says so already. */
-export function isTooLarge({ headers }: Pick<IncomingMessage, 'headers'>, maxBody: number): boolean {
+function isTooLarge({ headers }: Pick<IncomingMessage, 'headers'>, maxBody: number): boolean {
   return Number(headers['content-length'] ?? 0) > maxBody;
 }
 

@@ -7,7 +7,6 @@ import type { Log } from '../observe/log.ts';
 import type { Authenticator, Principal } from '../policy/auth.ts';
 import { createBudget, createRate, NO_RATE } from '../policy/limits.ts';
 import { INTERNAL_ERROR } from '../wire/message.ts';
-import { isTooLarge } from './body.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
@@ -92,10 +91,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     visit({ request, response, trace: tracer.begin(request, response) }, served);
   };
   server.on('request', receive);
-  server.on('checkContinue', (request, response) => {
-    if (!isTooLarge(request, mcp.maxBody)) response.writeContinue();
-    receive(request, response);
-  });
+  server.on('checkContinue', receive);
   await bind(server, host, port).catch((error) => {
     sessions.close('');
     endIdle();

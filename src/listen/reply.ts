@@ -41,7 +41,9 @@ export function sendText(
 ): void {
   if (response.headersSent || response.destroyed) return;
   writeHead(response, status, Buffer.byteLength(text), headers);
-  if (headers.Connection === 'close' && !response.req.complete) sendLast(response, text);
+  // Also where the client wants no other, or was never told to send its body.
+  const isLast = headers.Connection === 'close' || !response.shouldKeepAlive;
+  if (isLast && !response.req.complete) sendLast(response, text);
   else {
     response.end(text);
     cutStalled(response);

@@ -155,7 +155,7 @@ export async function readJson(
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return {};
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') return refuse(415, 'a body must not be compressed');
   if (!fits({ request, response }, bodies, maxBody)) return undefined;
-  const body = await readBody(request, maxBody);
+  const body = await readBody({ request, response }, maxBody);
   keepRoom(response, bodies, body);
   if (body === undefined) return refuse(413, `the body is larger than ${maxBody} bytes`);
   if (body.trim() === '') return {};

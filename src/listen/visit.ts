@@ -76,7 +76,7 @@ const NOTHING = Promise.resolve(undefined);
 /** The messages of the body; where there are none, the answer is on its way. */
 export function receive(visit: Receiving, deps: ReceivingDeps): Promise<Posted | undefined> {
   if (!mayBePosted(visit, deps)) return NOTHING;
-  return readBody(visit.request, deps.maxBody).then((body) => messagesIn(body, visit, deps));
+  return readBody(visit, deps.maxBody).then((body) => messagesIn(body, visit, deps));
 }
 
 /** Whether a body may come at all. */

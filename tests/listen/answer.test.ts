@@ -11,6 +11,7 @@ function collect(batch: boolean, owed: number) {
       sent = text;
     },
     writableLength: 0,
+    shouldKeepAlive: true,
   } as unknown as ServerResponse;
   const answer = new Answer({ response, accepts: { json: true, events: false }, owed, batch });
   const give = (id: number, mb: number) => answer.give({ jsonrpc: '2.0', id, result: 'x'.repeat(mb * 1024 * 1024) });

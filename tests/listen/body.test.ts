@@ -1,5 +1,5 @@
 /** Bodies: what is read of them, and those that nobody wants, whose clients read why and cost a bounded amount. */
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect as dial } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { discardBody } from '../../src/listen/body.ts';
@@ -14,12 +14,12 @@ const admin = { reload: () => Promise.reject(), edit: () => Promise.reject() };
 const MIB = 1024 * 1024;
 
 /** The first line of the answer, to a client that looks at it when it has sent everything; undefined where it never gets to that. */
-function post(url: string, path: string, announced: boolean): Promise<string | undefined> {
+function post(url: string, path: string, announced: boolean, more = ''): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = dial(Number(new URL(url).port), '127.0.0.1');
     socket.on('error', () => resolve(undefined));
     socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`);
-    socket.write('Authorization: Bearer b\r\n');
+    socket.write(`Authorization: Bearer b\r\n${more}`);
     const size = announced ? `Content-Length: ${16 * MIB}\r\n\r\n` : 'Transfer-Encoding: chunked\r\n\r\n1000000\r\n';
     socket.write(size);
     socket.write(Buffer.alloc(16 * MIB, 'x'));
@@ -45,23 +45,51 @@ describe('too large a body', () => {
     const { url } = await stage({}, { http: { maxBody: 1000 }, tokens: [token('boss', 'b', { admin: true })], admin });
     expect(await post(url, path, announced)).toBe('HTTP/1.1 413 Payload Too Large');
   });
+});
 
-  test('is refused before it is sent where its client waits for that', async () => {
-    const { url } = await stage({}, { http: { maxBody: 1000 } });
-    const answered = (length: number) =>
-      new Promise<string>((resolve) => {
-        const socket = dial(Number(new URL(url).port), '127.0.0.1');
-        socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
-        socket.write(`Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`);
-        socket.once('data', (chunk) => {
-          socket.destroy();
-          resolve(String(chunk).split('\r\n')[0] ?? '');
-        });
-      });
-    expect(await answered(1001)).toBe('HTTP/1.1 413 Payload Too Large');
-    expect(await answered(1000)).toBe('HTTP/1.1 100 Continue');
+describe('a client that waits until its body is wanted', () => {
+  const head = (path: string, more: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n${more}\r\n\r\n`;
+  const JSON_OF = 'Content-Type: application/json\r\nAuthorization: Bearer b\r\nContent-Length:';
+
+  test.each<[status: string, path: string, headers: string]>([
+    ['100 Continue', '/mcp', `${JSON_OF} 1000`],
+    ['100 Continue', '/api/servers', `${JSON_OF} 1000`],
+    ['413 Payload Too Large', '/mcp', `${JSON_OF} 1001`],
+    ['413 Payload Too Large', '/api/servers', `${JSON_OF} 1001`],
+    ['415 Unsupported Media Type', '/mcp', 'Content-Length: 10\r\nAuthorization: Bearer b'],
+    ['401 Unauthorized', '/mcp', 'Content-Type: application/json\r\nContent-Length: 10'],
+    ['404 Not Found', '/mcp/nope', `${JSON_OF} 10`],
+  ])('is told %s first, at %s', async (status, path, headers) => {
+    const { url } = await stage({}, { http: { maxBody: 1000 }, tokens: [token('boss', 'b', { admin: true })], admin });
+    const socket = dial(Number(new URL(url).port), '127.0.0.1');
+    socket.write(head(path, headers));
+    const [chunk] = await once(socket, 'data');
+    expect(String(chunk).split('\r\n')[0]).toBe(`HTTP/1.1 ${status}`);
+    socket.destroy();
+  });
+
+  test('is told first that there is no room for it', async () => {
+    const { url } = await stage({}, { http: { maxBody: 100 * MIB } });
+    const begin = (size: number) => {
+      const socket = dial(Number(new URL(url).port), '127.0.0.1');
+      socket.write(head('/mcp', `Content-Type: application/json\r\nContent-Length: ${size}`));
+      return once(socket, 'data').then(([chunk]) => ({ socket, status: String(chunk).split(' ')[1] }));
+    };
+    const held = await Promise.all(Array.from({ length: 4 }, () => begin(100 * MIB)));
+    const refused = await begin(20_000);
+    expect([...held, refused].map(({ status }) => status)).toEqual(['100', '100', '100', '100', '503']);
+    for (const { socket } of [...held, refused]) socket.destroy();
   });
 });
+
+test.each(['Expect: 100-continue', 'Connection: close'])(
+  'a client that is refused and sends its body all the same reads why, with %s',
+  async (header) => {
+    const { url } = await stage({}, { tokens: [token('boss', 'other')] });
+    expect(await post(url, '/mcp', true, `${header}\r\n`)).toBe('HTTP/1.1 401 Unauthorized');
+  },
+);
 
 describe('what is thrown away', () => {
   const discard = () => {
