@@ -42,7 +42,7 @@ export function createAudit({ file, values, log, ...bounds }: AuditOptions): Aud
     } catch (error) {
       if (performance.now() - complained < COMPLAIN) return;
       complained = performance.now();
-      log.error(`the audit log cannot be written: ${messageOf(error)}`);
+      log.error(`the audit log ${messageOf(error)}`);
     }
   };
 

@@ -105,7 +105,7 @@ function visible(text: string): string {
   return text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A full disk or a missing folder must not stop the proxy: stderr has the lines, and is told once that the file has not. */
+/** A full disk or a missing folder must not stop the proxy: stderr has the lines, and is told once what is wrong with the file. */
 function keeper(file: string, { maxBytes, keep }: Bounds, complain: (said: Said) => void): (lines: string) => void {
   let complained = false;
   return (lines) => {
@@ -114,7 +114,7 @@ function keeper(file: string, { maxBytes, keep }: Bounds, complain: (said: Said)
     } catch (error) {
       if (complained) return;
       complained = true;
-      const message = `the log file cannot be written: ${messageOf(error)}`;
+      const message = `the log file ${messageOf(error)}`;
       complain({ at: Date.now(), level: 'warn', message, fields: undefined });
     }
   };
