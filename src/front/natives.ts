@@ -3,11 +3,10 @@ import type { Item } from '../catalog/list.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
 import { pageOf } from '../catalog/pages.ts';
 import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
-import { McpxError, RpcError } from '../errors.ts';
+import { RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
-import type { Way } from '../router/router.ts';
+import type { Forward, Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
-import type { Connection } from '../upstream/connection.ts';
 import { INVALID_PARAMS, isRecord, type Params, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeMessages } from './links.ts';
@@ -70,21 +69,23 @@ export function createNatives(
   const deps = () => router.servers();
 
   const resourceRequest =
-    (method: string, via?: Connection): Native =>
-    async (params, way) => {
-      const { server, uri } = await resourceAt(params.uri, way);
-      const result = await router.forward({
+    (method: string, { server, uri }: Located, more: Pick<Forward, 'via' | 'routed'> = {}): Native =>
+    (params, way) =>
+      router.forward({
         ...way,
+        ...more,
         server,
         kind: 'resource',
         name: uri,
         method,
         params: { ...params, uri },
         questions: 'pass',
-        via,
       });
-      return rewriteContents(result, { server, uri }, params.uri);
-    };
+
+  async function read(params: Params, way: Way): Promise<unknown> {
+    const resource = await resourceAt(params.uri, way);
+    return rewriteContents(await resourceRequest('resources/read', resource)(params, way), resource, params.uri);
+  }
 
   /** The contents carry their own URIs: the one that was asked for as it was asked, others wrapped in the same way. */
   function rewriteContents(result: unknown, { server, uri }: Located, asked: unknown): unknown {
@@ -153,21 +154,17 @@ export function createNatives(
     ],
     ['resources/list', list('resources', () => [...exposedResources(deps(), style), ...own.list()])],
     ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(deps(), style))],
-    ['resources/read', async (params, way) => own.read(params.uri) ?? resourceRequest('resources/read')(params, way)],
+    ['resources/read', async (params, way) => own.read(params.uri) ?? read(params, way)],
     [
       'resources/subscribe',
       async (params, way) => {
         const { key } = way.caller;
-        if (wishes.full(key))
-          throw new McpxError('overloaded', 'this client is subscribed to too many resources', {
-            hint: 'unsubscribe from what is no longer needed',
-          });
         const resource = await resourceAt(params.uri, way);
         const known = wishes.wanted(resource, key) !== undefined;
         // Before it is answered: the first news may come in one piece with the answer.
-        wishes.subscribe(resource, way.caller, String(params.uri));
+        const routed: Forward['routed'] = (via) => wishes.subscribe(resource, key, { asked: String(params.uri), via });
         try {
-          return await resourceRequest('resources/subscribe')(params, way);
+          return await resourceRequest('resources/subscribe', resource, { routed })(params, way);
         } catch (error) {
           if (!known) wishes.unsubscribe(resource, key);
           throw error;
@@ -177,8 +174,9 @@ export function createNatives(
     [
       'resources/unsubscribe',
       async (params, way) => {
-        const last = wishes.unsubscribe(await resourceAt(params.uri, way), way.caller.key);
-        return last === undefined ? {} : resourceRequest('resources/unsubscribe', last.via)(params, way);
+        const resource = await resourceAt(params.uri, way);
+        const via = wishes.unsubscribe(resource, way.caller.key);
+        return via === undefined ? {} : resourceRequest('resources/unsubscribe', resource, { via })(params, way);
       },
     ],
     [

@@ -248,7 +248,9 @@ export function createRouter(deps: RouterDeps): Router {
     try {
       const whole = meta === undefined ? params : { ...params, _meta: meta };
       const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
-      const result = await send(request.via ?? connectionTo(server, request), method, whole, request, how);
+      const via = request.via ?? connectionTo(server, request);
+      request.routed?.(via);
+      const result = await send(via, method, whole, request, how);
       record('ok', { result });
       return result;
     } catch (error) {

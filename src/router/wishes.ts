@@ -1,9 +1,9 @@
 /** What downstreams want of upstreams as long as they are there: news of resources, and a log level. */
 import type { Located } from '../catalog/uris.ts';
-import { messageOf } from '../errors.ts';
+import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection } from '../upstream/connection.ts';
-import type { Caller, Pool } from '../upstream/pool.ts';
+import type { Pool } from '../upstream/pool.ts';
 import type { Params } from '../wire/message.ts';
 
 /** From everything to almost nothing. */
@@ -20,12 +20,10 @@ function levelRank(level: unknown): number {
 }
 
 export interface Wishes {
-  /** Whether a downstream wants news of as many resources as one may. */
-  full(holder: string): boolean;
-  /** Registers who wants news, and under which URI it asked for them; whoever calls asks the upstream. */
-  subscribe(resource: Located, caller: Caller, asked: string): void;
+  /** Registers who wants news; whoever calls asks the upstream. Throws overloaded for one that wants as many as one may. */
+  subscribe(resource: Located, holder: string, wish: Wish): void;
   /** What the upstream may be told through, when nobody is left who wants it of the same connection. */
-  unsubscribe(resource: Located, holder: string): Pick<Wish, 'via'> | undefined;
+  unsubscribe(resource: Located, holder: string): Connection | undefined;
   /** The URI under which that downstream wants news (of whoever spoke, where that is known); undefined where it wants none. */
   wanted(resource: Located, holder: string, spoke?: Connection): string | undefined;
   /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
@@ -47,10 +45,10 @@ interface Wish {
   /** The URI that the downstream named. */
   asked: string;
   /** What it was asked of: a server may run once for each of several downstreams, and tells each what it asked for. */
-  via: Connection | undefined;
+  via: Connection;
 }
 
-export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; log: Log }): Wishes {
+export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log }): Wishes {
   const resources = new Map<string, Located & { holders: Map<string, Wish> }>();
   /** How many of them each downstream wants. */
   const counts = new Map<string, number>();
@@ -76,24 +74,24 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
 
   const concerning = (holder: string) => pool.all().filter(({ owner }) => owner === undefined || owner === holder);
 
-  /** The wish that was, where nobody else has the same of the same connection. */
-  const end = (resource: Located, holder: string): Wish | undefined => {
+  /** What it was asked of, where nobody else has the same of it. */
+  const end = (resource: Located, holder: string): Connection | undefined => {
     const entry = resources.get(keyOf(resource));
     const wish = entry?.holders.get(holder);
     if (entry === undefined || wish === undefined) return undefined;
     entry.holders.delete(holder);
     counts.set(holder, (counts.get(holder) ?? 0) - 1);
     if (entry.holders.size === 0) resources.delete(keyOf(resource));
-    return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish;
+    return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish.via;
   };
 
   return {
-    full: (holder) => (counts.get(holder) ?? 0) >= MAX_SUBSCRIPTIONS,
-    subscribe(resource, caller, asked) {
-      const { key: holder } = caller;
+    subscribe(resource, holder, wish) {
       const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
-      if (!entry.holders.has(holder)) counts.set(holder, (counts.get(holder) ?? 0) + 1);
-      entry.holders.set(holder, { asked, via: pool.get(resource.server, caller) });
+      const count = (counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
+      if (count > MAX_SUBSCRIPTIONS) throw tooMany();
+      counts.set(holder, count);
+      entry.holders.set(holder, wish);
       resources.set(keyOf(resource), entry);
     },
     unsubscribe: end,
@@ -113,10 +111,8 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
     leave(holder) {
       levels.delete(holder);
       for (const { server, uri } of [...resources.values()]) {
-        const wish = end({ server, uri }, holder);
-        if (wish === undefined) continue;
-        const asked = pool.all().filter((connection) => connection.name === server && isSame(wish.via, connection));
-        for (const connection of asked) tell(connection, 'resources/unsubscribe', { uri });
+        const via = end({ server, uri }, holder);
+        if (via !== undefined) tell(via, 'resources/unsubscribe', { uri });
       }
       counts.delete(holder);
     },
@@ -125,8 +121,13 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
 }
 
 /** Whether two are one conversation: in the modern era one serves all sets of capabilities. */
-function isSame(one: Connection | undefined, other: Connection | undefined): boolean {
+function isSame(one: Connection, other: Connection): boolean {
   if (one === other) return true;
-  if (one === undefined || other === undefined || one.owner !== other.owner) return false;
-  return other.hello?.era === 'modern' || one.offered === other.offered;
+  return one.owner === other.owner && (other.hello?.era === 'modern' || one.offered === other.offered);
+}
+
+function tooMany(): McpxError {
+  return new McpxError('overloaded', 'this client is subscribed to too many resources', {
+    hint: 'unsubscribe from what is no longer needed',
+  });
 }

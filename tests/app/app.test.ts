@@ -46,3 +46,17 @@ test('nothing is started on behalf of a client that has left', async () => {
   const said = readFileSync(join(folder, 'log'), 'utf8');
   expect([said.split('"started"').length - 1, said.includes('gone (via mcpx)')]).toEqual([1, false]);
 });
+
+test('what a client subscribes to before its server was ever met is told to it', async () => {
+  const { app } = stageApp(() => ({ a: fixture('two-eras.mjs', 'modern-only') }));
+  const told: string[] = [];
+  const downstream = { key: 'k', notify: (method: string) => void told.push(method) };
+  const { front } = app.open({ profile: 'default', front: 'compact', downstream });
+  const request = (method: string, params: Params) =>
+    front.request({ method, params }, { signal: AbortSignal.timeout(15_000) });
+  // Until its era is known, a client with roots would get a connection of its own.
+  await request('initialize', { capabilities: { roots: {} } });
+  await request('resources/subscribe', { uri: exposeUri({ server: 'a', uri: 'test://thing' }, 'wrap') });
+  await request('tools/call', { name: 'exec', arguments: { server_name: 'a', tool_name: 'touch', arguments: {} } });
+  await expect.poll(() => told, { timeout: 5000 }).toContain('notifications/resources/updated');
+});

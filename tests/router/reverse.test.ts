@@ -5,7 +5,6 @@ import { createHeartbeat } from '../../src/router/heartbeat.ts';
 import { answerQuestion, belongsToCall, towards, withServer } from '../../src/router/reverse.ts';
 import { createWishes, isLogLevel } from '../../src/router/wishes.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
-import type { Caller } from '../../src/upstream/pool.ts';
 import type { Incoming } from '../../src/wire/peer.ts';
 
 const incoming = { signal: new AbortController().signal };
@@ -141,19 +140,20 @@ describe('wishes', () => {
         if (name === 'rude') throw new Error('no');
       },
     })) as unknown as Connection[];
-    const get = (server: string, caller?: Caller) =>
-      connections.find(({ name, owner }) => name === server && owner === caller?.key) ??
+    const get = (server: string, key?: string) =>
+      connections.find(({ name, owner }) => name === server && owner === key) ??
       connections.find(({ name, owner }) => name === server && owner === undefined);
-    const wishes = createWishes({ pool: { all: () => connections, get }, log: SILENT });
-    return { told, wishes, connections, first: connections[0] as Connection };
+    const wishes = createWishes({ pool: { all: () => connections }, log: SILENT });
+    const subscribe = (key: string, asked: string) =>
+      wishes.subscribe(resource, key, { asked, via: get(resource.server, key) as Connection });
+    return { told, wishes, subscribe, connections, first: connections[0] as Connection };
   }
-  const callerOf = (key: string): Caller => ({ key, capabilities: {} });
   const resource = { server: 'a', uri: 'x://y' };
 
   test('a shared subscription ends with its last holder', () => {
-    const { wishes, told } = world({ a: 'ready' });
-    wishes.subscribe(resource, callerOf('one'), 'as asked');
-    wishes.subscribe(resource, callerOf('two'), 'as asked');
+    const { wishes, subscribe, told } = world({ a: 'ready' });
+    subscribe('one', 'as asked');
+    subscribe('two', 'as asked');
     expect(wishes.wanted(resource, 'one')).toBe('as asked');
     expect(wishes.unsubscribe(resource, 'one')).toBeUndefined();
     expect(wishes.unsubscribe(resource, 'one')).toBeUndefined();
@@ -192,7 +192,7 @@ describe('wishes', () => {
   });
 
   test('every connection of a server is told, and those of one client what that client wants', () => {
-    const { wishes, told, first } = world({ 'a of one': 'ready', 'a of two': 'ready', a: 'ready' });
+    const { wishes, subscribe, told, first } = world({ 'a of one': 'ready', 'a of two': 'ready', a: 'ready' });
     wishes.setLevel('error', 'one');
     expect(told).toEqual([
       ['a of one', 'logging/setLevel', { level: 'error' }],
@@ -207,31 +207,31 @@ describe('wishes', () => {
       ['a of one', 'logging/setLevel', { level: 'error' }],
     ]);
     told.length = 0;
-    wishes.subscribe(resource, callerOf('one'), 'as asked');
+    subscribe('one', 'as asked');
     wishes.leave('one');
     expect(told).toEqual([['a of one', 'resources/unsubscribe', { uri: 'x://y' }]]);
   });
 
   test('each hears of the connection that it asked, which is told when the last of its own has left', () => {
-    const { wishes, told, connections } = world({ 'a of one': 'ready', a: 'ready' });
+    const { wishes, subscribe, told, connections } = world({ 'a of one': 'ready', a: 'ready' });
     const [own, shared] = connections;
-    wishes.subscribe(resource, callerOf('one'), 'asked by one');
-    wishes.subscribe(resource, callerOf('two'), 'asked by two');
-    wishes.subscribe(resource, callerOf('three'), 'asked by three');
+    subscribe('one', 'asked by one');
+    subscribe('two', 'asked by two');
+    subscribe('three', 'asked by three');
     const heard = (spoke: Connection | undefined) => ['one', 'two'].map((key) => wishes.wanted(resource, key, spoke));
     expect(heard(own)).toEqual(['asked by one', undefined]);
     expect(heard(shared)).toEqual([undefined, 'asked by two']);
-    expect(wishes.unsubscribe(resource, 'one')?.via).toBe(own);
+    expect(wishes.unsubscribe(resource, 'one')).toBe(own);
     expect(wishes.unsubscribe(resource, 'two')).toBeUndefined();
     wishes.leave('three');
     expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
   });
 
   test('in the modern era one connection speaks to all', () => {
-    const { wishes, connections } = world({ a: 'ready' });
+    const { wishes, subscribe, connections } = world({ a: 'ready' });
     const base = { ...connections[0], offered: '', hello: { era: 'modern' } } as Connection;
     Object.assign(connections[0] as object, { offered: 'sampling' });
-    wishes.subscribe(resource, callerOf('one'), 'as asked');
+    subscribe('one', 'as asked');
     expect(wishes.wanted(resource, 'one', base)).toBe('as asked');
   });
 
