@@ -56,17 +56,25 @@ export function createNatives(
   async function resourceAt(uri: unknown, way: Way): Promise<Located> {
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
     const isThere = (found: Located) => deps().some(({ name }) => name === found.server);
-    // What says where it is, or is listed, does not wait for the lists of others.
-    const known = style === 'keep' ? holderOf(uri, deps()) : locateUri(uri);
+    const of = (server: string | undefined) => (server === undefined ? undefined : { server, uri });
+    // What says where it is, or certainly is there, does not wait for the lists of others.
+    const known = style === 'keep' ? of(certainHolderOf(uri, deps())) : locateUri(uri);
     if (known !== undefined && isThere(known)) return known;
     await listed();
-    const found = style === 'keep' ? (holderOf(uri, deps()) ?? onlyHolder(uri, deps())) : known;
+    const found = style === 'keep' ? of(holderOf(uri, deps()) ?? onlyHolder(deps())) : known;
     if (found !== undefined && isThere(found)) return found;
     router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
     throw new RpcError(code, 'Resource not found', { uri });
   }
   const deps = () => router.servers();
+
+  /** Where a client subscribed to a URI, whoever has it by now. */
+  function subscribedAt(uri: unknown, holder: string): Located | undefined {
+    if (typeof uri !== 'string') return undefined;
+    const places = style === 'keep' ? deps().map(({ name: server }) => ({ server, uri })) : [locateUri(uri)];
+    return places.find((place) => place !== undefined && wishes.wanted(place, holder) !== undefined);
+  }
 
   const resourceRequest =
     (method: string, { server, uri }: Located, more: Pick<Forward, 'via' | 'routed'> = {}): Native =>
@@ -174,8 +182,9 @@ export function createNatives(
     [
       'resources/unsubscribe',
       async (params, way) => {
-        const resource = await resourceAt(params.uri, way);
-        const via = wishes.unsubscribe(resource, way.caller.key);
+        const { key } = way.caller;
+        const resource = subscribedAt(params.uri, key) ?? (await resourceAt(params.uri, way));
+        const via = wishes.unsubscribe(resource, key);
         return via === undefined ? {} : resourceRequest('resources/unsubscribe', resource, { via })(params, way);
       },
     ],
@@ -216,19 +225,25 @@ function exposedTemplates(views: Views, style: Style): Item[] {
 }
 
 /** For kept URIs: who lists it, else whose template it fits. */
-function holderOf(uri: string, views: Views): Located | undefined {
-  const holder =
-    views.find(({ resources }) => resources.some((item) => item.uri === uri)) ??
-    views.find(({ templates }) =>
-      templates.some(({ uriTemplate }) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri)),
-    );
-  return holder && { server: holder.name, uri };
+function holderOf(uri: string, views: Views): string | undefined {
+  const fits = ({ uriTemplate }: Item) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri);
+  return listerOf(uri, views) ?? views.find(({ templates }) => templates.some(fits))?.name;
+}
+
+/** The same, unless what is still to be listed may change it: earlier servers come first, and lists before templates. */
+function certainHolderOf(uri: string, views: Views): string | undefined {
+  const open = views.findIndex(({ entry }) => entry.listing.kind === 'unlisted');
+  return open === -1 ? holderOf(uri, views) : listerOf(uri, views.slice(0, open));
+}
+
+function listerOf(uri: string, views: Views): string | undefined {
+  return views.find(({ resources }) => resources.some((item) => item.uri === uri))?.name;
 }
 
 /** The only server that has resources at all, if there is one. */
-function onlyHolder(uri: string, views: Views): Located | undefined {
+function onlyHolder(views: Views): string | undefined {
   const [only, ...others] = views.filter(({ entry }) => entry.hello?.capabilities.resources !== undefined);
-  return only !== undefined && others.length === 0 ? { server: only.name, uri } : undefined;
+  return others.length === 0 ? only?.name : undefined;
 }
 
 /** What a URI means among what may not be used: something of the server that it names, or what is listed under it. */
