@@ -166,11 +166,13 @@ export function createNatives(
     [
       'resources/subscribe',
       async (params, way) => {
-        const { key } = way.caller;
+        const { caller } = way;
+        const { key } = caller;
         const resource = await resourceAt(params.uri, way);
         const known = wishes.wanted(resource, key) !== undefined;
         // Before it is answered: the first news may come in one piece with the answer.
-        const routed: Forward['routed'] = (via) => wishes.subscribe(resource, key, { asked: String(params.uri), via });
+        const routed: Forward['routed'] = (via) =>
+          wishes.subscribe(resource, { caller, asked: String(params.uri), via });
         try {
           return await resourceRequest('resources/subscribe', resource, { routed })(params, way);
         } catch (error) {

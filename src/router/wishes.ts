@@ -3,7 +3,7 @@ import type { Located } from '../catalog/uris.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection } from '../upstream/connection.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Caller, Pool } from '../upstream/pool.ts';
 import type { Params } from '../wire/message.ts';
 
 /** From everything to almost nothing. */
@@ -21,7 +21,7 @@ function levelRank(level: unknown): number {
 
 export interface Wishes {
   /** Registers who wants news; whoever calls asks the upstream. Throws overloaded for one that wants as many as one may. */
-  subscribe(resource: Located, holder: string, wish: Wish): void;
+  subscribe(resource: Located, wish: Wish): void;
   /** What the upstream may be told through, when nobody is left who wants it of the same connection. */
   unsubscribe(resource: Located, holder: string): Connection | undefined;
   /** The URI under which that downstream wants news (of whoever spoke, where that is known); undefined where it wants none. */
@@ -34,7 +34,9 @@ export interface Wishes {
   rootsChanged(holder: string): void;
   /** A downstream has gone: what only it wanted is called off. */
   leave(holder: string): void;
-  /** An upstream has just been connected: it learns the level. Its own subscriptions a connection renews by itself. */
+  /** These servers are others now, or gone: what was asked of them is asked of what takes their place. */
+  replaced(servers: readonly string[]): void;
+  /** An upstream has just been connected: it learns the level, and what is wanted of it. Its own subscriptions a connection renews by itself. */
   connected(connection: Connection): void;
 }
 
@@ -42,13 +44,14 @@ export interface Wishes {
 const MAX_SUBSCRIPTIONS = 1000;
 
 interface Wish {
+  caller: Caller;
   /** The URI that the downstream named. */
   asked: string;
-  /** What it was asked of: a server may run once for each of several downstreams, and tells each what it asked for. */
-  via: Connection;
+  /** What it was asked of: a server may run once for each of several downstreams, and tells each what it asked for. Undefined while that is gone, and nothing has taken its place. */
+  via: Connection | undefined;
 }
 
-export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log }): Wishes {
+export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; log: Log }): Wishes {
   const resources = new Map<string, Located & { holders: Map<string, Wish> }>();
   /** How many of them each downstream wants. */
   const counts = new Map<string, number>();
@@ -85,8 +88,21 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log 
     return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish.via;
   };
 
+  /** Asked of what the caller has now, as soon as that is connected. */
+  const renew = ({ server, uri }: Located, wish: Wish) => {
+    const via = pool.get(server, wish.caller);
+    if (via?.state.kind !== 'ready') return wake(via);
+    wish.via = via;
+    via.request('resources/subscribe', { uri }).catch((error: unknown) => {
+      // The next time it is connected it may have it.
+      if (wish.via === via) wish.via = undefined;
+      log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
+    });
+  };
+
   return {
-    subscribe(resource, holder, wish) {
+    subscribe(resource, wish) {
+      const { key: holder } = wish.caller;
       const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
       const count = (counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
       if (count > MAX_SUBSCRIPTIONS) throw tooMany();
@@ -116,13 +132,32 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all'>; log: Log 
       }
       counts.delete(holder);
     },
-    connected: tellLevel,
+    replaced(servers) {
+      for (const { server, holders } of resources.values()) {
+        if (!servers.includes(server)) continue;
+        for (const wish of holders.values()) wish.via = undefined;
+        wake(pool.get(server));
+      }
+    },
+    connected(connection) {
+      tellLevel(connection);
+      for (const { server, uri, holders } of resources.values()) {
+        if (server !== connection.name) continue;
+        for (const wish of holders.values()) if (wish.via === undefined) renew({ server, uri }, wish);
+      }
+    },
   };
 }
 
+/** What cannot be reached says so in its state, and is tried again. */
+function wake(connection: Connection | undefined): void {
+  connection?.connect().catch(() => undefined);
+}
+
 /** Whether two are one conversation: in the modern era one serves all sets of capabilities. */
-function isSame(one: Connection, other: Connection): boolean {
+function isSame(one: Connection | undefined, other: Connection | undefined): boolean {
   if (one === other) return true;
+  if (one === undefined || other === undefined) return false;
   return one.owner === other.owner && (other.hello?.era === 'modern' || one.offered === other.offered);
 }
 

@@ -64,7 +64,7 @@ test('only servers of its own, and running ones, hear that the roots of a client
     connection('foreign', 'other', 'ready'),
   ];
   const world = createWorld({});
-  const wishes = createWishes({ pool: { all }, log: SILENT });
+  const wishes = createWishes({ pool: { all, get: () => undefined }, log: SILENT });
   const front = createFront('compact', { ...world.deps, wishes }, { key: 'k', notify: () => undefined });
   front.notification(note('notifications/roots/list_changed'));
   expect(told).toEqual(['mine notifications/roots/list_changed']);

@@ -5,6 +5,7 @@ import { createHeartbeat } from '../../src/router/heartbeat.ts';
 import { answerQuestion, belongsToCall, towards, withServer } from '../../src/router/reverse.ts';
 import { createWishes, isLogLevel } from '../../src/router/wishes.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
+import type { Caller } from '../../src/upstream/pool.ts';
 import type { Incoming } from '../../src/wire/peer.ts';
 
 const incoming = { signal: new AbortController().signal };
@@ -130,23 +131,27 @@ describe('wishes', () => {
   /** Connections by `server` or `server of owner`. */
   function world(states: Record<string, 'ready' | 'idle'>, capabilities: Record<string, unknown> = { logging: {} }) {
     const told: unknown[] = [];
+    const connected: string[] = [];
     const connections = Object.entries(states).map(([name, kind]) => ({
       name: name.split(' of ')[0],
       owner: name.split(' of ')[1],
       state: { kind },
       hello: { capabilities },
+      connect: async () => void connected.push(name),
       request: async (method: string, params: unknown) => {
         told.push([name, method, params]);
         if (name === 'rude') throw new Error('no');
       },
     })) as unknown as Connection[];
-    const get = (server: string, key?: string) =>
-      connections.find(({ name, owner }) => name === server && owner === key) ??
+    const get = (server: string, caller?: Caller) =>
+      connections.find(({ name, owner }) => name === server && owner === caller?.key) ??
       connections.find(({ name, owner }) => name === server && owner === undefined);
-    const wishes = createWishes({ pool: { all: () => connections }, log: SILENT });
-    const subscribe = (key: string, asked: string) =>
-      wishes.subscribe(resource, key, { asked, via: get(resource.server, key) as Connection });
-    return { told, wishes, subscribe, connections, first: connections[0] as Connection };
+    const wishes = createWishes({ pool: { all: () => connections, get }, log: SILENT });
+    const subscribe = (key: string, asked: string) => {
+      const caller = { key, capabilities: {} };
+      wishes.subscribe(resource, { caller, asked, via: get(resource.server, caller) });
+    };
+    return { told, connected, wishes, subscribe, connections, first: connections[0] as Connection };
   }
   const resource = { server: 'a', uri: 'x://y' };
 
@@ -233,6 +238,41 @@ describe('wishes', () => {
     Object.assign(connections[0] as object, { offered: 'sampling' });
     subscribe('one', 'as asked');
     expect(wishes.wanted(resource, 'one', base)).toBe('as asked');
+  });
+
+  test('what was asked of a server that was replaced is asked of the new one as soon as it is there', () => {
+    const { wishes, subscribe, told, connections, connected } = world({ 'a of one': 'ready', a: 'ready', b: 'ready' });
+    subscribe('one', 'asked by one');
+    subscribe('two', 'asked by two');
+    const old = connections.splice(0, 2);
+    wishes.replaced(['a']);
+    expect(wishes.wanted(resource, 'one', old[0])).toBeUndefined();
+    const [own, shared] = old.map((one) => ({ ...one, state: { kind: 'idle' } })) as [Connection, Connection];
+    connections.push(own, shared);
+    wishes.replaced(['a']);
+    wishes.connected(connections[0] as Connection);
+    expect([told, connected]).toEqual([[], ['a']]);
+    Object.assign(shared, { state: { kind: 'ready' } });
+    wishes.connected(shared);
+    expect([told, connected]).toEqual([[['a', 'resources/subscribe', { uri: 'x://y' }]], ['a', 'a of one']]);
+    Object.assign(own, { state: { kind: 'ready' } });
+    wishes.connected(own);
+    expect(told.slice(1)).toEqual([['a of one', 'resources/subscribe', { uri: 'x://y' }]]);
+    expect(wishes.wanted(resource, 'one', own)).toBe('asked by one');
+    expect(wishes.unsubscribe(resource, 'two')).toBe(shared);
+  });
+
+  test('what the new one refuses is asked again when it is connected the next time, and need not be called off', async () => {
+    const rude = { server: 'rude', uri: 'x://y' };
+    const { wishes, told, first } = world({ rude: 'ready' });
+    wishes.subscribe(rude, { caller: { key: 'one', capabilities: {} }, asked: 'as asked', via: first });
+    wishes.replaced(['rude']);
+    for (const _ of [1, 2]) {
+      wishes.connected(first);
+      await new Promise(setImmediate);
+    }
+    expect(told).toHaveLength(2);
+    expect(wishes.unsubscribe(rude, 'one')).toBeUndefined();
   });
 
   test('a server without logging is not told a level', () => {
