@@ -118,7 +118,9 @@ export function createApp(initial: Config, options: AppOptions): App {
     const { catalog, pool } = found;
     const caller: Caller = { key, lasts, capabilities: {} };
     const offered = setOf(caller);
-    const connectionTo = (server: string) => pool.get(server, caller);
+    let left = false;
+    // Nobody would end what is begun for one that has left.
+    const connectionTo = (server: string) => (left ? undefined : pool.get(server, caller));
     const own = router(found, accessOf(found, principal), { principal, lasts, offered, key });
     return {
       caller,
@@ -134,6 +136,7 @@ export function createApp(initial: Config, options: AppOptions): App {
         return meter.reading(own.servers(), { tools, instructions: instructionsOf(settings.front) });
       },
       close() {
+        left = true;
         pool.release(key);
         found.pins.release(key);
       },

@@ -121,6 +121,7 @@ export function updateProfile(running: Running, profile: Profile, settings: Sett
   const same = sameJson(rulesOf(running.profile), rulesOf(profile)) && sameJson(running.policy, settings.policy);
   const change = running.pool.update(profile.servers, settings);
   running.catalog.update(profile.servers, change.changed);
+  running.wishes.replaced([...change.changed, ...change.removed]);
   Object.assign(running, {
     profile,
     policy: settings.policy,

@@ -3,11 +3,10 @@ import type { Item } from '../catalog/list.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
 import { pageOf } from '../catalog/pages.ts';
 import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
-import { McpxError, RpcError } from '../errors.ts';
+import { RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
-import type { Way } from '../router/router.ts';
+import type { Forward, Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
-import type { Connection } from '../upstream/connection.ts';
 import { INVALID_PARAMS, isRecord, type Params, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeMessages } from './links.ts';
@@ -57,11 +56,12 @@ export function createNatives(
   async function resourceAt(uri: unknown, way: Way): Promise<Located> {
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
     const isThere = (found: Located) => deps().some(({ name }) => name === found.server);
-    // What says where it is, or is listed, does not wait for the lists of others.
-    const known = style === 'keep' ? holderOf(uri, deps()) : locateUri(uri);
+    const of = (server: string | undefined) => (server === undefined ? undefined : { server, uri });
+    // What says where it is, or certainly is there, does not wait for the lists of others.
+    const known = style === 'keep' ? of(certainHolderOf(uri, deps())) : locateUri(uri);
     if (known !== undefined && isThere(known)) return known;
     await listed();
-    const found = style === 'keep' ? (holderOf(uri, deps()) ?? onlyHolder(uri, deps())) : known;
+    const found = style === 'keep' ? of(holderOf(uri, deps()) ?? onlyHolder(deps())) : known;
     if (found !== undefined && isThere(found)) return found;
     router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
@@ -69,22 +69,31 @@ export function createNatives(
   }
   const deps = () => router.servers();
 
+  /** Where a client subscribed to a URI, whoever has it by now. */
+  function subscribedAt(uri: unknown, holder: string): Located | undefined {
+    if (typeof uri !== 'string') return undefined;
+    const places = style === 'keep' ? deps().map(({ name: server }) => ({ server, uri })) : [locateUri(uri)];
+    return places.find((place) => place !== undefined && wishes.wanted(place, holder) !== undefined);
+  }
+
   const resourceRequest =
-    (method: string, via?: Connection): Native =>
-    async (params, way) => {
-      const { server, uri } = await resourceAt(params.uri, way);
-      const result = await router.forward({
+    (method: string, { server, uri }: Located, more: Pick<Forward, 'via' | 'routed'> = {}): Native =>
+    (params, way) =>
+      router.forward({
         ...way,
+        ...more,
         server,
         kind: 'resource',
         name: uri,
         method,
         params: { ...params, uri },
         questions: 'pass',
-        via,
       });
-      return rewriteContents(result, { server, uri }, params.uri);
-    };
+
+  async function read(params: Params, way: Way): Promise<unknown> {
+    const resource = await resourceAt(params.uri, way);
+    return rewriteContents(await resourceRequest('resources/read', resource)(params, way), resource, params.uri);
+  }
 
   /** The contents carry their own URIs: the one that was asked for as it was asked, others wrapped in the same way. */
   function rewriteContents(result: unknown, { server, uri }: Located, asked: unknown): unknown {
@@ -153,21 +162,19 @@ export function createNatives(
     ],
     ['resources/list', list('resources', () => [...exposedResources(deps(), style), ...own.list()])],
     ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(deps(), style))],
-    ['resources/read', async (params, way) => own.read(params.uri) ?? resourceRequest('resources/read')(params, way)],
+    ['resources/read', async (params, way) => own.read(params.uri) ?? read(params, way)],
     [
       'resources/subscribe',
       async (params, way) => {
-        const { key } = way.caller;
-        if (wishes.full(key))
-          throw new McpxError('overloaded', 'this client is subscribed to too many resources', {
-            hint: 'unsubscribe from what is no longer needed',
-          });
+        const { caller } = way;
+        const { key } = caller;
         const resource = await resourceAt(params.uri, way);
         const known = wishes.wanted(resource, key) !== undefined;
         // Before it is answered: the first news may come in one piece with the answer.
-        wishes.subscribe(resource, way.caller, String(params.uri));
+        const routed: Forward['routed'] = (via) =>
+          wishes.subscribe(resource, { caller, asked: String(params.uri), via });
         try {
-          return await resourceRequest('resources/subscribe')(params, way);
+          return await resourceRequest('resources/subscribe', resource, { routed })(params, way);
         } catch (error) {
           if (!known) wishes.unsubscribe(resource, key);
           throw error;
@@ -177,8 +184,10 @@ export function createNatives(
     [
       'resources/unsubscribe',
       async (params, way) => {
-        const last = wishes.unsubscribe(await resourceAt(params.uri, way), way.caller.key);
-        return last === undefined ? {} : resourceRequest('resources/unsubscribe', last.via)(params, way);
+        const { key } = way.caller;
+        const resource = subscribedAt(params.uri, key) ?? (await resourceAt(params.uri, way));
+        const via = wishes.unsubscribe(resource, key);
+        return via === undefined ? {} : resourceRequest('resources/unsubscribe', resource, { via })(params, way);
       },
     ],
     [
@@ -218,19 +227,25 @@ function exposedTemplates(views: Views, style: Style): Item[] {
 }
 
 /** For kept URIs: who lists it, else whose template it fits. */
-function holderOf(uri: string, views: Views): Located | undefined {
-  const holder =
-    views.find(({ resources }) => resources.some((item) => item.uri === uri)) ??
-    views.find(({ templates }) =>
-      templates.some(({ uriTemplate }) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri)),
-    );
-  return holder && { server: holder.name, uri };
+function holderOf(uri: string, views: Views): string | undefined {
+  const fits = ({ uriTemplate }: Item) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri);
+  return listerOf(uri, views) ?? views.find(({ templates }) => templates.some(fits))?.name;
+}
+
+/** The same, unless what is still to be listed may change it: earlier servers come first, and lists before templates. */
+function certainHolderOf(uri: string, views: Views): string | undefined {
+  const open = views.findIndex(({ entry }) => entry.listing.kind === 'unlisted');
+  return open === -1 ? holderOf(uri, views) : listerOf(uri, views.slice(0, open));
+}
+
+function listerOf(uri: string, views: Views): string | undefined {
+  return views.find(({ resources }) => resources.some((item) => item.uri === uri))?.name;
 }
 
 /** The only server that has resources at all, if there is one. */
-function onlyHolder(uri: string, views: Views): Located | undefined {
+function onlyHolder(views: Views): string | undefined {
   const [only, ...others] = views.filter(({ entry }) => entry.hello?.capabilities.resources !== undefined);
-  return only !== undefined && others.length === 0 ? { server: only.name, uri } : undefined;
+  return others.length === 0 ? only?.name : undefined;
 }
 
 /** What a URI means among what may not be used: something of the server that it names, or what is listed under it. */

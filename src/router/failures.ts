@@ -3,6 +3,7 @@ import { McpxError, RpcError } from '../errors.ts';
 import type { Kind } from '../policy/access.ts';
 import { asName } from '../render/text.ts';
 import { RESOURCE_NOT_FOUND } from '../wire/message.ts';
+import type { ToolCall } from './request.ts';
 
 /** A code says enough for a record, and holds nothing of what was sent. */
 export function reasonOf(error: unknown): string {
@@ -27,4 +28,13 @@ export function describe(error: unknown, server: string, name: string): unknown 
 export function unknownThing(kind: Kind, name: string): Error {
   if (kind === 'resource') return new RpcError(RESOURCE_NOT_FOUND, 'Resource not found', { uri: name });
   return new McpxError('not_found', `there is no ${kind} "${asName(name)}"`);
+}
+
+export function noResult({ server, tool }: Pick<ToolCall, 'server' | 'tool'>): McpxError {
+  return new McpxError('protocol', `"${server}.${tool}" answered with something that is no result`);
+}
+
+/** For what its client gave up before it was sent. */
+export function withdrawn(server: string): McpxError {
+  return new McpxError('cancelled', `the call to server "${server}" was cancelled`);
 }

@@ -57,4 +57,6 @@ export interface Forward extends Way, Questioned {
   params: Params;
   /** Where it has to go, where that is not what the caller has now. */
   via?: Connection | undefined;
+  /** Told where it goes, before it is sent; may refuse it. */
+  routed?: ((via: Connection) => void) | undefined;
 }

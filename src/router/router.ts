@@ -3,7 +3,7 @@ import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
 import type { ListedTool, Tool } from '../catalog/list.ts';
 import type { Named } from '../catalog/names.ts';
 import { NO_PINS, type SessionPins } from '../catalog/pins.ts';
-import { McpxError } from '../errors.ts';
+import type { McpxError } from '../errors.ts';
 import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
@@ -12,7 +12,7 @@ import { isRecord, type Params } from '../wire/message.ts';
 import { ADMIT_ALL, type Admission, enter, settled } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import { createExperience, type Experience } from './experience.ts';
-import { describe, isHeld, reasonOf, unknownThing } from './failures.ts';
+import { describe, isHeld, noResult, reasonOf, unknownThing, withdrawn } from './failures.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
 import type { Forward, ToolCall, ToolResult, Way } from './request.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
@@ -99,6 +99,8 @@ export function createRouter(deps: RouterDeps): Router {
   }
 
   function connectionTo(server: string, way: Way): Connection {
+    // It may have left while its server was listed: nobody would end what is begun for it now.
+    if (way.signal?.aborted) throw withdrawn(server);
     const connection = pool.get(server, way.caller);
     if (connection === undefined) throw unknownServer(server, views.entries());
     return connection;
@@ -246,7 +248,9 @@ export function createRouter(deps: RouterDeps): Router {
     try {
       const whole = meta === undefined ? params : { ...params, _meta: meta };
       const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
-      const result = await send(request.via ?? connectionTo(server, request), method, whole, request, how);
+      const via = request.via ?? connectionTo(server, request);
+      request.routed?.(via);
+      const result = await send(via, method, whole, request, how);
       record('ok', { result });
       return result;
     } catch (error) {
@@ -291,8 +295,4 @@ type Recorder = ReturnType<Calls['begin']>;
 /** A call runs at most once, unless its server says that twice is as good. */
 function mayRepeat({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
-}
-
-function noResult({ server, tool }: ToolCall): McpxError {
-  return new McpxError('protocol', `"${server}.${tool}" answered with something that is no result`);
 }

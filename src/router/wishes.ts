@@ -1,6 +1,6 @@
 /** What downstreams want of upstreams as long as they are there: news of resources, and a log level. */
 import type { Located } from '../catalog/uris.ts';
-import { messageOf } from '../errors.ts';
+import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Caller, Pool } from '../upstream/pool.ts';
@@ -20,12 +20,10 @@ export function levelRank(level: unknown): number {
 }
 
 export interface Wishes {
-  /** Whether a downstream wants news of as many resources as one may. */
-  full(holder: string): boolean;
-  /** Registers who wants news, and under which URI it asked for them; whoever calls asks the upstream. */
-  subscribe(resource: Located, caller: Caller, asked: string): void;
+  /** Registers who wants news; whoever calls asks the upstream. Throws overloaded for one that wants as many as one may. */
+  subscribe(resource: Located, wish: Wish): void;
   /** What the upstream may be told through, when nobody is left who wants it of the same connection. */
-  unsubscribe(resource: Located, holder: string): Pick<Wish, 'via'> | undefined;
+  unsubscribe(resource: Located, holder: string): Connection | undefined;
   /** The URI under which that downstream wants news (of whoever spoke, where that is known); undefined where it wants none. */
   wanted(resource: Located, holder: string, spoke?: Connection): string | undefined;
   /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
@@ -36,7 +34,9 @@ export interface Wishes {
   rootsChanged(holder: string): void;
   /** A downstream has gone: what only it wanted is called off. */
   leave(holder: string): void;
-  /** An upstream has just been connected: it learns the level. Its own subscriptions a connection renews by itself. */
+  /** These servers are others now, or gone: what was asked of them is asked of what takes their place. */
+  replaced(servers: readonly string[]): void;
+  /** An upstream has just been connected: it learns the level, and what is wanted of it. Its own subscriptions a connection renews by itself. */
   connected(connection: Connection): void;
 }
 
@@ -44,9 +44,10 @@ export interface Wishes {
 const MAX_SUBSCRIPTIONS = 1000;
 
 interface Wish {
+  caller: Caller;
   /** The URI that the downstream named. */
   asked: string;
-  /** What it was asked of: a server may run once for each of several downstreams, and tells each what it asked for. */
+  /** What it was asked of: a server may run once for each of several downstreams, and tells each what it asked for. Undefined while that is gone, and nothing has taken its place. */
   via: Connection | undefined;
 }
 
@@ -76,24 +77,37 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
 
   const concerning = (holder: string) => pool.all().filter(({ owner }) => owner === undefined || owner === holder);
 
-  /** The wish that was, where nobody else has the same of the same connection. */
-  const end = (resource: Located, holder: string): Wish | undefined => {
+  /** What it was asked of, where nobody else has the same of it. */
+  const end = (resource: Located, holder: string): Connection | undefined => {
     const entry = resources.get(keyOf(resource));
     const wish = entry?.holders.get(holder);
     if (entry === undefined || wish === undefined) return undefined;
     entry.holders.delete(holder);
     counts.set(holder, (counts.get(holder) ?? 0) - 1);
     if (entry.holders.size === 0) resources.delete(keyOf(resource));
-    return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish;
+    return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish.via;
+  };
+
+  /** Asked of what the caller has now, as soon as that is connected. */
+  const renew = ({ server, uri }: Located, wish: Wish) => {
+    const via = pool.get(server, wish.caller);
+    if (via?.state.kind !== 'ready') return wake(via);
+    wish.via = via;
+    via.request('resources/subscribe', { uri }).catch((error: unknown) => {
+      // The next time it is connected it may have it.
+      if (wish.via === via) wish.via = undefined;
+      log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
+    });
   };
 
   return {
-    full: (holder) => (counts.get(holder) ?? 0) >= MAX_SUBSCRIPTIONS,
-    subscribe(resource, caller, asked) {
-      const { key: holder } = caller;
+    subscribe(resource, wish) {
+      const { key: holder } = wish.caller;
       const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
-      if (!entry.holders.has(holder)) counts.set(holder, (counts.get(holder) ?? 0) + 1);
-      entry.holders.set(holder, { asked, via: pool.get(resource.server, caller) });
+      const count = (counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
+      if (count > MAX_SUBSCRIPTIONS) throw tooMany();
+      counts.set(holder, count);
+      entry.holders.set(holder, wish);
       resources.set(keyOf(resource), entry);
     },
     unsubscribe: end,
@@ -113,20 +127,42 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
     leave(holder) {
       levels.delete(holder);
       for (const { server, uri } of [...resources.values()]) {
-        const wish = end({ server, uri }, holder);
-        if (wish === undefined) continue;
-        const asked = pool.all().filter((connection) => connection.name === server && isSame(wish.via, connection));
-        for (const connection of asked) tell(connection, 'resources/unsubscribe', { uri });
+        const via = end({ server, uri }, holder);
+        if (via !== undefined) tell(via, 'resources/unsubscribe', { uri });
       }
       counts.delete(holder);
     },
-    connected: tellLevel,
+    replaced(servers) {
+      for (const { server, holders } of resources.values()) {
+        if (!servers.includes(server)) continue;
+        for (const wish of holders.values()) wish.via = undefined;
+        wake(pool.get(server));
+      }
+    },
+    connected(connection) {
+      tellLevel(connection);
+      for (const { server, uri, holders } of resources.values()) {
+        if (server !== connection.name) continue;
+        for (const wish of holders.values()) if (wish.via === undefined) renew({ server, uri }, wish);
+      }
+    },
   };
+}
+
+/** What cannot be reached says so in its state, and is tried again. */
+function wake(connection: Connection | undefined): void {
+  connection?.connect().catch(() => undefined);
 }
 
 /** Whether two are one conversation: in the modern era one serves all sets of capabilities. */
 function isSame(one: Connection | undefined, other: Connection | undefined): boolean {
   if (one === other) return true;
-  if (one === undefined || other === undefined || one.owner !== other.owner) return false;
-  return other.hello?.era === 'modern' || one.offered === other.offered;
+  if (one === undefined || other === undefined) return false;
+  return one.owner === other.owner && (other.hello?.era === 'modern' || one.offered === other.offered);
+}
+
+function tooMany(): McpxError {
+  return new McpxError('overloaded', 'this client is subscribed to too many resources', {
+    hint: 'unsubscribe from what is no longer needed',
+  });
 }

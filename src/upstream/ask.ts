@@ -29,6 +29,7 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
   const reach = async (method: string, deadline: number, signal: AbortSignal | undefined): Promise<Link> => {
     for (;;) {
       if (lifecycle.link) return lifecycle.link;
+      if (signal?.aborted) throw cancelled(method);
       const left = deadline - performance.now();
       try {
         return await within(lifecycle.open(left), { method, signal, left, spec, lifecycle });
@@ -121,6 +122,10 @@ export function patience({ startupTimeout }: Pick<ServerSpec, 'startupTimeout'>,
   return Math.max(timeout, startupTimeout + 1000);
 }
 
+function cancelled(method: string): McpxError {
+  return new McpxError('cancelled', `"${method}" was cancelled`);
+}
+
 /** A failure of what carries the messages, not of the call. */
 function isTransport(error: unknown): error is McpxError {
   return error instanceof McpxError && error.code === 'unreachable';
@@ -138,13 +143,12 @@ export interface Patience {
 /** A caller that gives up does not wait for a start, and does not stop it for the others. */
 export function within<T>(work: Promise<T>, { method, signal, left, spec, lifecycle }: Patience): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(new McpxError('cancelled', `"${method}" was cancelled`));
+    const onAbort = () => reject(cancelled(method));
     const onTimeout = () => {
       const { state } = lifecycle;
       const why = 'reason' in state && state.reason !== undefined ? `: ${state.reason}` : '';
       reject(new McpxError('timeout', `server "${spec.name}" was not connected in time${why}`));
     };
-    if (signal?.aborted) onAbort();
     signal?.addEventListener('abort', onAbort, { once: true });
     const timer = setTimeout(onTimeout, Math.min(Math.max(0, left), 2 ** 31 - 1));
     const done = () => {

@@ -19,45 +19,51 @@ export interface Lender {
 
 interface Lent {
   connection: Connection;
-  /** The same, with its calls counted. */
+  /** The same, with its requests counted. */
   shown: Connection;
+  /** Ends it if it is not lent any more and nobody waits for anything on it. */
+  settle(): void;
 }
 
 export function createLender(): Lender {
   const lent = new Map<string, Lent>();
   let curious = false;
 
-  const begin = (caller: Caller, { create, end }: LenderOptions): Lent => {
-    let calls = 0;
+  const begin = (key: string, caller: Caller, { create, end }: LenderOptions): Lent => {
+    /** What is under way, and how much of it is of clients. */
+    let [requests, calls] = [0, 0];
     const connection = create(caller, ({ method }) => {
       if (method !== 'roots/list') return;
-      // From now on it may act on the roots of one client: nobody else gets it. What somebody waits for goes on until it is called off.
+      // From now on it may act on the roots of one client: nobody else gets it.
       curious = true;
-      for (const [key, one] of lent) {
-        if (one.connection.expected) continue;
-        end(one.connection);
-        lent.delete(key);
-      }
+      for (const one of lent.values()) one.settle();
       if (calls > 1)
         throw new RpcError(METHOD_NOT_FOUND, 'several clients are served at once: none is asked for its roots');
     });
+    const settle = () => {
+      // A server asks as soon as it is connected: what the first request asks for may only begin with its answer.
+      if (curious && requests === 0 && !connection.expected && lent.delete(key)) end(connection);
+    };
     const request: Connection['request'] = async (method, params, options) => {
       const own = options?.asked === undefined ? 0 : 1;
+      requests += 1;
       calls += own;
       try {
         return await connection.request(method, params, options);
       } finally {
+        requests -= 1;
         calls -= own;
+        settle();
       }
     };
-    return { connection, shown: Object.create(connection, { request: { value: request } }) as Connection };
+    return { connection, shown: Object.create(connection, { request: { value: request } }) as Connection, settle };
   };
 
   return {
     borrow(caller, options) {
       if (curious) return undefined;
       const key = offeredKey(caller);
-      const found = lent.get(key) ?? begin(caller, options);
+      const found = lent.get(key) ?? begin(key, caller, options);
       lent.set(key, found);
       return found.shown;
     },

@@ -1,10 +1,11 @@
 /** Another config in a running app: what is the same goes on, what is gone finishes its calls, what fails changes nothing. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type App, createApp } from '../../src/app/app.ts';
 import { createReloader } from '../../src/app/reloader.ts';
+import { exposeUri } from '../../src/catalog/uris.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLog, SILENT } from '../../src/observe/log.ts';
@@ -51,6 +52,7 @@ function client(app: App, profile = 'default') {
   return {
     heard,
     close,
+    request,
     call: async (name: string, args: unknown = {}) => {
       const result = await request('tools/call', { name, arguments: args });
       return isRecord(result) ? (result.content as { text: string }[])[0]?.text : undefined;
@@ -88,6 +90,31 @@ test('a changed server takes the next call, and the old one finishes the calls u
   expect(next).not.toBe(pid);
   expect(await slow).toBe('slept');
   await until(() => !isAlive(Number(pid)));
+});
+
+test('a subscription goes on with what took the place of its server, and can be called off', async () => {
+  const { app, file, reload } = stageApp({ mcpServers: {} });
+  const log = (name: string) => join(file, '..', name);
+  const said = (name: string) => (existsSync(log(name)) ? readFileSync(log(name), 'utf8') : '');
+  const server = (name: string, share = 'session') => ({ mcpServers: { a: { ...stdio(`log=${log(name)}`), share } } });
+  reload(server('one'));
+  const { request, call, heard } = client(app);
+  const uri = exposeUri({ server: 'a', uri: 'x://y' }, 'wrap');
+  await request('resources/subscribe', { uri });
+  reload({ mcpServers: {} });
+  reload(server('two'));
+  await until(() => said('two').includes('"resources/subscribe"'));
+  reload(server('three', 'all'));
+  await until(() => said('three').includes('"resources/subscribe"'));
+  await call('a__say', { method: 'notifications/resources/updated', params: { uri: 'x://y' } });
+  expect(heard).toContain('notifications/resources/updated');
+  expect(await request('resources/unsubscribe', { uri })).toEqual({});
+  expect(said('three')).toContain('"resources/unsubscribe"');
+  await request('resources/subscribe', { uri });
+  reload(server('four'));
+  expect(await request('resources/unsubscribe', { uri })).toEqual({});
+  await call('a__echo');
+  expect(said('four')).not.toContain('"resources/');
 });
 
 test('a server that is gone finishes its calls, is missing for others, and ends', async () => {

@@ -45,11 +45,11 @@ test.each<[Settings['naming']['resources'], string]>([
   await catalog.ensure('a');
   const waiting = { ...deps, listed: () => new Promise<void>(() => undefined) };
   const front = createFront('aggregate', waiting, { key: 'k', notify: () => undefined });
-  const uri = resources === 'keep' ? 'file:///b' : exposeUri({ server: 'a', uri: 'file:///b' }, resources);
+  const uri = exposeUri({ server: 'a', uri: 'file:///a' }, resources);
   const { signal } = new AbortController();
   await front.request({ method: 'resources/subscribe', params: { uri } }, { signal });
   await front.request({ method, params: { uri } }, { signal });
-  expect(sent().at(-1)).toMatchObject({ server: 'a', method, params: { uri: 'file:///b' } });
+  expect(sent().at(-1)).toMatchObject({ server: 'a', method, params: { uri: 'file:///a' } });
 });
 
 describe('prompts', () => {
@@ -133,6 +133,34 @@ describe('resources', () => {
   });
 
   test.each([
+    ['that several list', 'file:///a', 'slow'],
+    ['that an earlier one may list', 'file:///b', 'slow'],
+    ['that a later one may list, and not only have a template for', 'file:///c', 'late'],
+  ])('kept: one %s is read of the same server while servers start as later', async (_, uri, holder) => {
+    const started: (() => void)[] = [];
+    const starting = new Promise<void>((resolve) => started.push(resolve));
+    const listing = (uris: string[], more: Script = {}): Script => ({
+      ...full(more),
+      answer: (method, params) =>
+        method === 'resources/list' ? { resources: uris.map((uri) => ({ uri })) } : full().answer?.(method, params, {}),
+    });
+    const { catalog, request, sent } = open(
+      {
+        slow: listing(['file:///a', 'file:///b'], { connect: () => starting }),
+        quick: listing(['file:///a']),
+        late: listing(['file:///c'], { connect: () => starting }),
+      },
+      { resources: 'keep' },
+    );
+    await catalog.ensure('quick');
+    const early = request('resources/read', { uri });
+    for (const start of started) start();
+    await early;
+    await request('resources/read', { uri });
+    expect(sent().map(({ server }) => server)).toEqual([holder, holder]);
+  });
+
+  test.each([
     'file:///a',
     'proxy://resource/zzz',
     `proxy://resource/${Buffer.from('{"server":"nobody","uri":"x"}').toString('base64url')}`,
@@ -198,6 +226,27 @@ describe('news', () => {
     await expect(request('resources/subscribe', { uri: 'file:///refused' })).rejects.toMatchObject({ code: -32602 });
     front.heard('a', 'notifications/resources/updated', { uri: 'file:///refused' });
     expect(told).toHaveLength(2);
+  });
+
+  test('of a resource that another server has by now are called off where they were asked for', async () => {
+    const lists = { first: ['file:///other'], second: ['file:///a'] };
+    const of = (server: keyof typeof lists) =>
+      full({
+        answer: (method, params) => {
+          if (method === 'resources/list') return { resources: lists[server].map((uri) => ({ uri })) };
+          return method === 'resources/templates/list' ? {} : full().answer?.(method, params, {});
+        },
+      });
+    const { request, catalog, sent } = open({ first: of('first'), second: of('second') }, { resources: 'keep' });
+    await request('resources/subscribe', { uri: 'file:///a' });
+    lists.first = ['file:///a'];
+    catalog.connected('first');
+    await expect.poll(() => catalog.server('first')?.offer.resources).toEqual([{ uri: 'file:///a' }]);
+    await request('resources/unsubscribe', { uri: 'file:///a' });
+    expect(sent().map(({ server, method }) => [server, method])).toEqual([
+      ['second', 'resources/subscribe'],
+      ['second', 'resources/unsubscribe'],
+    ]);
   });
 
   test('log messages are filtered by the level of the client', async () => {

@@ -131,11 +131,13 @@ describe('wishes', () => {
   /** Connections by `server` or `server of owner`. */
   function world(states: Record<string, 'ready' | 'idle'>, capabilities: Record<string, unknown> = { logging: {} }) {
     const told: unknown[] = [];
+    const connected: string[] = [];
     const connections = Object.entries(states).map(([name, kind]) => ({
       name: name.split(' of ')[0],
       owner: name.split(' of ')[1],
       state: { kind },
       hello: { capabilities },
+      connect: async () => void connected.push(name),
       request: async (method: string, params: unknown) => {
         told.push([name, method, params]);
         if (name === 'rude') throw new Error('no');
@@ -145,15 +147,18 @@ describe('wishes', () => {
       connections.find(({ name, owner }) => name === server && owner === caller?.key) ??
       connections.find(({ name, owner }) => name === server && owner === undefined);
     const wishes = createWishes({ pool: { all: () => connections, get }, log: SILENT });
-    return { told, wishes, connections, first: connections[0] as Connection };
+    const subscribe = (key: string, asked: string) => {
+      const caller = { key, capabilities: {} };
+      wishes.subscribe(resource, { caller, asked, via: get(resource.server, caller) });
+    };
+    return { told, connected, wishes, subscribe, connections, first: connections[0] as Connection };
   }
-  const callerOf = (key: string): Caller => ({ key, capabilities: {} });
   const resource = { server: 'a', uri: 'x://y' };
 
   test('a shared subscription ends with its last holder', () => {
-    const { wishes, told } = world({ a: 'ready' });
-    wishes.subscribe(resource, callerOf('one'), 'as asked');
-    wishes.subscribe(resource, callerOf('two'), 'as asked');
+    const { wishes, subscribe, told } = world({ a: 'ready' });
+    subscribe('one', 'as asked');
+    subscribe('two', 'as asked');
     expect(wishes.wanted(resource, 'one')).toBe('as asked');
     expect(wishes.unsubscribe(resource, 'one')).toBeUndefined();
     expect(wishes.unsubscribe(resource, 'one')).toBeUndefined();
@@ -192,7 +197,7 @@ describe('wishes', () => {
   });
 
   test('every connection of a server is told, and those of one client what that client wants', () => {
-    const { wishes, told, first } = world({ 'a of one': 'ready', 'a of two': 'ready', a: 'ready' });
+    const { wishes, subscribe, told, first } = world({ 'a of one': 'ready', 'a of two': 'ready', a: 'ready' });
     wishes.setLevel('error', 'one');
     expect(told).toEqual([
       ['a of one', 'logging/setLevel', { level: 'error' }],
@@ -207,32 +212,67 @@ describe('wishes', () => {
       ['a of one', 'logging/setLevel', { level: 'error' }],
     ]);
     told.length = 0;
-    wishes.subscribe(resource, callerOf('one'), 'as asked');
+    subscribe('one', 'as asked');
     wishes.leave('one');
     expect(told).toEqual([['a of one', 'resources/unsubscribe', { uri: 'x://y' }]]);
   });
 
   test('each hears of the connection that it asked, which is told when the last of its own has left', () => {
-    const { wishes, told, connections } = world({ 'a of one': 'ready', a: 'ready' });
+    const { wishes, subscribe, told, connections } = world({ 'a of one': 'ready', a: 'ready' });
     const [own, shared] = connections;
-    wishes.subscribe(resource, callerOf('one'), 'asked by one');
-    wishes.subscribe(resource, callerOf('two'), 'asked by two');
-    wishes.subscribe(resource, callerOf('three'), 'asked by three');
+    subscribe('one', 'asked by one');
+    subscribe('two', 'asked by two');
+    subscribe('three', 'asked by three');
     const heard = (spoke: Connection | undefined) => ['one', 'two'].map((key) => wishes.wanted(resource, key, spoke));
     expect(heard(own)).toEqual(['asked by one', undefined]);
     expect(heard(shared)).toEqual([undefined, 'asked by two']);
-    expect(wishes.unsubscribe(resource, 'one')?.via).toBe(own);
+    expect(wishes.unsubscribe(resource, 'one')).toBe(own);
     expect(wishes.unsubscribe(resource, 'two')).toBeUndefined();
     wishes.leave('three');
     expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
   });
 
   test('in the modern era one connection speaks to all', () => {
-    const { wishes, connections } = world({ a: 'ready' });
+    const { wishes, subscribe, connections } = world({ a: 'ready' });
     const base = { ...connections[0], offered: '', hello: { era: 'modern' } } as Connection;
     Object.assign(connections[0] as object, { offered: 'sampling' });
-    wishes.subscribe(resource, callerOf('one'), 'as asked');
+    subscribe('one', 'as asked');
     expect(wishes.wanted(resource, 'one', base)).toBe('as asked');
+  });
+
+  test('what was asked of a server that was replaced is asked of the new one as soon as it is there', () => {
+    const { wishes, subscribe, told, connections, connected } = world({ 'a of one': 'ready', a: 'ready', b: 'ready' });
+    subscribe('one', 'asked by one');
+    subscribe('two', 'asked by two');
+    const old = connections.splice(0, 2);
+    wishes.replaced(['a']);
+    expect(wishes.wanted(resource, 'one', old[0])).toBeUndefined();
+    const [own, shared] = old.map((one) => ({ ...one, state: { kind: 'idle' } })) as [Connection, Connection];
+    connections.push(own, shared);
+    wishes.replaced(['a']);
+    wishes.connected(connections[0] as Connection);
+    expect([told, connected]).toEqual([[], ['a']]);
+    Object.assign(shared, { state: { kind: 'ready' } });
+    wishes.connected(shared);
+    expect([told, connected]).toEqual([[['a', 'resources/subscribe', { uri: 'x://y' }]], ['a', 'a of one']]);
+    Object.assign(own, { state: { kind: 'ready' } });
+    wishes.connected(own);
+    expect(told.slice(1)).toEqual([['a of one', 'resources/subscribe', { uri: 'x://y' }]]);
+    expect(wishes.wanted(resource, 'one', own)).toBe('asked by one');
+    expect(wishes.unsubscribe(resource, 'two')).toBe(shared);
+  });
+
+  test('what the new one refuses is asked again when it is connected the next time, and need not be called off', async () => {
+    const rude = { server: 'rude', uri: 'x://y' };
+    const { wishes, told, first } = world({ rude: 'ready' });
+    wishes.subscribe(rude, { caller: { key: 'one', capabilities: {} }, asked: 'as asked', via: first });
+    wishes.replaced(['rude']);
+    for (const _ of [1, 2]) {
+      wishes.connected(first);
+      await new Promise(setImmediate);
+    }
+    expect(told).toHaveLength(2);
+    expect(wishes.unsubscribe(rude, 'one')).toBeUndefined();
   });
 
   test('a server without logging is not told a level', () => {

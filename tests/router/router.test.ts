@@ -90,6 +90,23 @@ describe('a call', () => {
     ]);
   });
 
+  test('of a client that has left by the time its server is listed gets no connection', async () => {
+    let listed = () => {};
+    const listing = new Promise<void>((resolve) => {
+      listed = resolve;
+    });
+    const { router, sent, stats } = world({ connect: () => listing });
+    const client = new AbortController();
+    const { signal } = client;
+    const of = { server: 'files', kind: 'resource', name: 'x://y', method: 'resources/read', params: {} } as const;
+    const calls = [router.call(call({ signal })), router.forward({ ...of, caller: CALLER, signal })].map(failure);
+    client.abort();
+    listed();
+    for (const error of await Promise.all(calls)) expect(error.code).toBe('cancelled');
+    expect(sent).toEqual([]);
+    expect(stats.snapshot()).toMatchObject({ calls: 2, errors: 2 });
+  });
+
   test('an upstream error is relayed verbatim and counted', async () => {
     const original = new RpcError(-32042, 'Url elicitation required', { urls: [1] });
     const { router, stats } = world({

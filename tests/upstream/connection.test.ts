@@ -300,6 +300,13 @@ describe('a call', () => {
     });
   });
 
+  test('that was cancelled before it could be sent starts nothing', async () => {
+    const upstream = connection(serverSpec());
+    const signal = AbortSignal.abort();
+    expect(await failure(call(upstream, 'echo', {}, { signal }))).toMatchObject({ code: 'cancelled' });
+    expect(upstream.state.kind).toBe('idle');
+  });
+
   test('waits for its turn, first come first served, and no longer than its timeout', async () => {
     const log = logFile();
     const upstream = connection(serverSpec([log.flag], { concurrency: 2 }));

@@ -272,6 +272,20 @@ describe('a server for clients with roots and without a session', () => {
     await until(() => !isRunning(pid as number));
   });
 
+  test('goes on with what the first that it serves waits for, when it asks for roots before its answer', async () => {
+    const upstreams = pool(serverSpec(['curious']), { events: answering });
+    const asked = async () => ({ roots: [] });
+    const first = get(upstreams, once('a'));
+    await first.request('resources/subscribe', { uri: 'test://a' }, { asked });
+    await until(() => get(upstreams, once('b')).owner === 'b');
+    const pid = (await call(first, 'pid')) as number;
+    expect(await pidOf(upstreams, once('b'))).not.toBe(pid);
+    expect([first.state.kind, isRunning(pid)]).toEqual(['ready', true]);
+    await first.request('resources/unsubscribe', { uri: 'test://a' });
+    await until(() => !isRunning(pid));
+    expect(upstreams.all()).not.toContainEqual(expect.objectContaining({ offered: 'roots', owner: undefined }));
+  });
+
   test('asks nobody for roots while it serves several', async () => {
     const upstreams = pool(serverSpec(), { events: answering });
     const asked = async () => ({ roots: [] });
