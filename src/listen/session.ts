@@ -204,7 +204,7 @@ export class HttpSession implements Member {
       signal: incoming.signal,
       requestId: answer?.requestId,
       verbatim: true,
-      ...(progress && { progress: (params) => this.#via(answer, () => progress(params)) }),
+      progress: progress && ((params) => this.#via(answer, () => progress(params))),
       notify: (method, params) => this.#via(answer, () => this.#peer.notify(method, params)),
       ask: (method, params, options) => this.#via(answer, () => this.#peer.request(method, params, options)),
     };

@@ -14,20 +14,17 @@ export interface Sending {
   verbatim?: boolean | undefined;
 }
 
-interface Sent extends Sending {
-  server: string;
-  method: string;
-  /** ms, as the config says of the server. */
-  timeout: number;
-}
-
 /** A server answers this when the task is done, and not before; ms that it is given for that at least. */
 const UNTIL_DONE = 'tasks/result';
 const LONG = 10 * 60_000;
 
-function tied(sent: Sent, way: Way & Questioned): CallOptions {
-  const { server, method, timeout, transparent, repeatable, verbatim } = sent;
-  const { asked, heard } = towards(server, way);
+function tied(
+  { name, spec: { timeout } }: Connection,
+  method: string,
+  way: Way & Questioned,
+  { transparent, repeatable, verbatim }: Sending,
+): CallOptions {
+  const { asked, heard } = towards(name, way);
   const { caller, signal } = way;
   return {
     asked,
@@ -53,7 +50,7 @@ export function send(
   way: Way & Questioned,
   sending: Sending,
 ): Promise<unknown> {
-  const options = tied({ server: connection.name, method, timeout: connection.spec.timeout, ...sending }, way);
+  const options = tied(connection, method, way, sending);
   if (way.progress === undefined) return connection.request(method, params, options);
   const heartbeat = createHeartbeat(way.progress);
   const progress = (params: Params) => heartbeat.progress(withServer(connection.name, params));

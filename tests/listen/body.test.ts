@@ -36,6 +36,31 @@ test('a mark before UTF-8 is no part of the messages', async () => {
   expect([answer.status, await answer.json()]).toMatchObject([200, { id: 1, result: {} }]);
 });
 
+describe('a body that comes in pieces is read whole', () => {
+  const json = JSON.stringify(rpc('ping'));
+  const [front, back] = [json.slice(0, 20), json.slice(20)];
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+  test.each<[how: string, header: string, pieces: string[]]>([
+    ['after its headers', `Content-Length: ${json.length}`, ['', json]],
+    ['the first with its headers', `Content-Length: ${json.length}`, [front, back]],
+    ['of unknown size', 'Transfer-Encoding: chunked', [chunk(front), chunk(back), chunk('')]],
+    ['of unknown size, with its headers', 'Transfer-Encoding: chunked', [chunk(front) + chunk(back) + chunk('')]],
+  ])('%s', async (_, header, pieces) => {
+    const { url } = await stage();
+    const socket = dial({ port: Number(new URL(url).port), host: '127.0.0.1', noDelay: true });
+    await once(socket, 'connect');
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${header}\r\n\r\n`;
+    for (const [index, piece] of pieces.entries()) {
+      socket.write(index === 0 ? head + piece : piece);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const [answer] = await once(socket, 'data');
+    socket.destroy();
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"result":\{\}/);
+  });
+});
+
 describe('too large a body', () => {
   test.each<[string, string, boolean]>([
     ['for MCP', '/mcp', true],
