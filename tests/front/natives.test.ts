@@ -322,9 +322,11 @@ describe('initialize', () => {
       completions: {},
       logging: {},
     });
-    expect((await open({ b: { tools: [] } }).request('initialize', hello)).capabilities).toEqual({
-      tools: { listChanged: true },
-    });
+    const of = async (scripts: Record<string, Script>) =>
+      (await open(scripts).request('initialize', hello)).capabilities;
+    expect(await of({ b: { tools: [] } })).toEqual({ tools: { listChanged: true } });
+    expect(await of({ b: { capabilities: { prompts: {} } } })).toEqual({ prompts: { listChanged: true } });
+    expect(await of({})).toEqual({ tools: { listChanged: true } });
   });
 
   test('rules nothing out that a server may have which has not been met', async () => {
