@@ -32,8 +32,8 @@ function tied(sent: Sent, way: Way & Questioned): CallOptions {
   return {
     asked,
     heard,
-    // One that takes questions as the result of a request takes them for that request only.
-    party: way.inputs === undefined ? caller.key : undefined,
+    // One that takes questions as the result of a request takes them for that request only, which may be many calls.
+    party: way.inputs ?? caller.key,
     caller: caller.key,
     client: caller,
     transparent,

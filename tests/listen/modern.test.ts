@@ -263,6 +263,17 @@ describe('a question', () => {
     expect(open.size).toBe(0);
   });
 
+  test('is for one request: no other has the same inputs', async () => {
+    const seen = new Set<unknown>();
+    const remember: Act = (_, { inputs }) => {
+      seen.add(inputs);
+      return { content: [] };
+    };
+    const { url } = await stage({ ask: remember });
+    for (let n = 0; n < 3; n += 1) await call(url);
+    expect(seen.size).toBe(3);
+  });
+
   test('that is not answered is asked again, under a new state', async () => {
     const { url } = await stage({ ask: questions });
     const first = (await call(url)).result;
