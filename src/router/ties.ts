@@ -1,9 +1,10 @@
 /** What ties a request that is sent upstream to the client on whose behalf it is: cancellation, questions, log messages, and how long it may take. */
 import type { CallOptions, Connection } from '../upstream/connection.ts';
+import { asksForInput } from '../upstream/rounds.ts';
 import type { Params } from '../wire/message.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import type { Questioned, Way } from './request.ts';
-import { towards, withServer } from './reverse.ts';
+import { passQuestions, towards, withServer } from './reverse.ts';
 
 export interface Sending {
   /** Whether it may be sent again when the connection breaks under it. */
@@ -53,9 +54,12 @@ export function send(
   way: Way & Questioned,
   sending: Sending,
 ): Promise<unknown> {
-  const options = tied({ server: connection.name, method, timeout: connection.spec.timeout, ...sending }, way);
-  if (way.progress === undefined) return connection.request(method, params, options);
+  const { name, spec } = connection;
+  const options = tied({ server: name, method, timeout: spec.timeout, ...sending }, way);
+  const passed = (result: unknown) => (asksForInput(result) ? passQuestions(name, result, way.caller) : result);
+  const settled = (answer: Promise<unknown>) => (options.inputs === undefined ? answer : answer.then(passed));
+  if (way.progress === undefined) return settled(connection.request(method, params, options));
   const heartbeat = createHeartbeat(way.progress);
-  const progress = (params: Params) => heartbeat.progress(withServer(connection.name, params));
-  return connection.request(method, params, { ...options, progress }).finally(() => heartbeat.stop());
+  const progress = (params: Params) => heartbeat.progress(withServer(name, params));
+  return settled(connection.request(method, params, { ...options, progress }).finally(() => heartbeat.stop()));
 }
