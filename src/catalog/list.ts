@@ -151,7 +151,7 @@ function readTool(item: Item): ListedTool | string {
 
 /** What people and models read of a thing, without what could move a cursor or hide words; its URI stays what it is. */
 function tidy(item: Item): Item {
-  const texts = ['title', 'description'].filter((field) => typeof item[field] === 'string');
+  const texts = ['name', 'title', 'description'].filter((field) => typeof item[field] === 'string');
   const cleaned = texts.map((field) => [field, cut(clean(String(item[field])), MAX_DESCRIPTION)]);
   return { ...item, ...Object.fromEntries(cleaned) };
 }
@@ -159,16 +159,25 @@ function tidy(item: Item): Item {
 function readPrompts(items: Item[], server: string, log: Log): Item[] {
   const byName = new Map<unknown, Item>();
   for (const item of items) {
-    if (!byName.has(item.name) && hasPlainName(item, server, log)) byName.set(item.name, tidy(item));
+    if (!byName.has(item.name) && hasPlainNames(item, server, log)) byName.set(item.name, tidyPrompt(item));
   }
   return [...byName.values()];
 }
 
-/** A prompt is asked for by its name, which can therefore not be cleaned. */
-function hasPlainName({ name }: Item, server: string, log: Log): boolean {
-  const plain = typeof name === 'string' && name.length <= MAX_NAME && clean(name) === name;
-  if (!plain) log.warn(`a prompt of "${server}" is left out: its name is none that can be shown`);
+/** A prompt is asked for by its name and those of its arguments, which can therefore not be cleaned. */
+function hasPlainNames({ name, arguments: args }: Item, server: string, log: Log): boolean {
+  const isPlain = (one: unknown) => typeof one !== 'string' || (one.length <= MAX_NAME && clean(one) === one);
+  const names = [name, ...(Array.isArray(args) ? args.filter(isRecord).map((one) => one.name) : [])];
+  const plain = typeof name === 'string' && names.every(isPlain);
+  if (!plain)
+    log.warn(`a prompt of "${server}" is left out: its name, or that of an argument, is none that can be shown`);
   return plain;
+}
+
+function tidyPrompt(item: Item): Item {
+  const { arguments: args } = item;
+  if (!Array.isArray(args)) return tidy(item);
+  return { ...tidy(item), arguments: args.map((one) => (isRecord(one) ? tidy(one) : one)) };
 }
 
 function withinBounds(schema: unknown): boolean {

@@ -8,7 +8,7 @@ const PAGE = 1000;
 
 /** The page that `params` ask for, as the result of a list request whose items stand under `key`. */
 export function pageOf<T>(items: T[], key: string, params: Params): Params {
-  const offset = params.cursor === undefined ? 0 : readCursor(params.cursor);
+  const offset = params.cursor === undefined ? 0 : readCursor(params.cursor, items.length);
   const limit = typeof params.limit === 'number' && params.limit >= 1 ? Math.floor(params.limit) : PAGE;
   const next = offset + limit;
   return {
@@ -17,10 +17,11 @@ export function pageOf<T>(items: T[], key: string, params: Params): Params {
   };
 }
 
-function readCursor(cursor: unknown): number {
+function readCursor(cursor: unknown, length: number): number {
   try {
     const value: unknown = JSON.parse(Buffer.from(String(cursor), 'base64url').toString('utf8'));
-    if (isRecord(value) && Number.isSafeInteger(value.offset) && Number(value.offset) >= 0) return Number(value.offset);
+    const offset = isRecord(value) && Number.isSafeInteger(value.offset) ? Number(value.offset) : -1;
+    if (offset >= 0 && offset <= length) return offset;
   } catch {
     // Told below, as any other cursor that is not ours.
   }

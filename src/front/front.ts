@@ -185,7 +185,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       const way: Way = { caller, signal, progress, notify: told, ask: asking, inputs, meta: own, requestId, verbatim };
       return begun(answer, meta.params, way).then(
         (result) => {
-          changes.answered(method);
+          changes.answered(method, params);
           return result;
         },
         (error) => {

@@ -54,7 +54,8 @@ function unionOf(servers: ServerView[]): Params {
   const any = (capability: string) => all.some((one) => one[capability] !== undefined);
   const subscribe = all.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
   return {
-    tools: { listChanged: true },
+    // Where there is no server yet, tools are what is waited for.
+    ...((any('tools') || servers.length === 0) && { tools: { listChanged: true } }),
     ...(any('prompts') && { prompts: { listChanged: true } }),
     ...(any('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
     ...(any('completions') && { completions: {} }),

@@ -1,4 +1,5 @@
 /** One request of the modern era, whatever carries it: begun, or gone on with where its client was asked something first. */
+import { canonical } from '../catalog/digest.ts';
 import type { Tool } from '../catalog/list.ts';
 import { RpcError, toRpcError } from '../errors.ts';
 import { isForClient, pagesIn } from '../front/pages.ts';
@@ -73,9 +74,16 @@ export function takeTurn(
   const { inputResponses, requestState } = mayBeAsked(request.method) ? (request.params ?? {}) : {};
   if (inputResponses !== undefined && !isRecord(inputResponses)) return invalid('"inputResponses" must be an object');
   if (requestState !== undefined && typeof requestState !== 'string') return invalid('"requestState" must be a string');
-  const words = wordsOf(request);
-  if (words === undefined) return invalid('the params are nested too deeply');
-  const origin = { principal: place.principal, profile: place.profile, words };
+  const text = textOf(request);
+  if (text === undefined) return invalid('the params are nested too deeply');
+  const origin: Origin = {
+    principal: place.principal,
+    profile: place.profile,
+    // Worked out when there is a question: most requests never meet one, and may be large.
+    get words() {
+      return wordsIn(text);
+    },
+  };
   const turn = (round: Round): Turn => ({
     round,
     answer: async () =>
@@ -100,14 +108,24 @@ function invalid(message: string): Refused {
   return { code: INVALID_PARAMS, message };
 }
 
-/** The same request with the same words may go on with a call; nothing else may. Undefined where they are nested too deeply to be written. */
-function wordsOf(request: RpcRequest): string | undefined {
+/** Everything that decides what a request does. Undefined where it is nested too deeply to be written. */
+function textOf(request: RpcRequest): string | undefined {
   const { _meta: _, ...words } = withoutEnvelope(request);
   try {
     return JSON.stringify([request.method, words]);
   } catch {
     // The only reason that is left for what was just read from JSON.
     return undefined;
+  }
+}
+
+/** The same request with the same words may go on with a call, and nothing else may; in which order a client writes them is up to it. */
+function wordsIn(text: string): string {
+  try {
+    return canonical(JSON.parse(text));
+  } catch {
+    // Sorting takes more room than writing: what is nearly too deep has to come in the same order.
+    return text;
   }
 }
 

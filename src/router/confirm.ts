@@ -3,7 +3,7 @@ import type { Tool } from '../catalog/list.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import { clean, cut, oneLine } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
-import type { WayBack } from './reverse.ts';
+import { declares, type WayBack } from './reverse.ts';
 
 export type Verdict = 'accept' | 'decline' | 'cancel';
 
@@ -44,7 +44,7 @@ function questionOf(subject: string, args: unknown): string {
 async function ask(call: Asking, subject: string, message: string): Promise<Verdict> {
   const { caller, confirm, signal } = call;
   if (confirm !== undefined) return confirm(message);
-  if (call.ask === undefined || !answersForms(caller.capabilities.elicitation)) throw unasked(subject);
+  if (call.ask === undefined || !declares(caller.capabilities.elicitation, 'form')) throw unasked(subject);
   const params = { message, requestedSchema: { type: 'object', properties: {} } };
   try {
     const answer = await call.ask('elicitation/create', params, { timeout: PATIENCE, ...(signal && { signal }) });
@@ -56,11 +56,6 @@ async function ask(call: Asking, subject: string, message: string): Promise<Verd
       cause,
     });
   }
-}
-
-/** An empty capability means forms; one that names its modes must name that one. */
-function answersForms(elicitation: unknown): boolean {
-  return isRecord(elicitation) && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
 function unasked(subject: string): McpxError {

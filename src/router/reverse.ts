@@ -1,7 +1,15 @@
 /** Upstream → downstream: what a server asks while it works on a call goes to the client that made the call, and back. */
 import { RpcError } from '../errors.ts';
 import type { Caller, Heard } from '../upstream/pool.ts';
-import { isRecord, METHOD_NOT_FOUND, type Params, type RpcNotification, type RpcRequest } from '../wire/message.ts';
+import type { InputRequired } from '../upstream/rounds.ts';
+import {
+  isRecord,
+  METHOD_NOT_FOUND,
+  MISSING_CAPABILITY,
+  type Params,
+  type RpcNotification,
+  type RpcRequest,
+} from '../wire/message.ts';
 import type { Incoming, RequestOptions } from '../wire/peer.ts';
 
 /** The way back to the client that made a call. */
@@ -44,6 +52,39 @@ async function pass(
   }
   const { signal, progress } = incoming;
   return ask(method, withServer(server, params), { signal, timeout: PATIENCE, ...(progress && { progress }) });
+}
+
+/** The same for questions that come instead of a result, to a client that takes them so: they keep their keys. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
+export function passQuestions(server: string, asking: InputRequired, { capabilities }: Caller): InputRequired {
+  const { inputRequests } = asking;
+  if (!isRecord(inputRequests)) return asking;
+  const required = new Map<string, Params>();
+  const passed = Object.entries(inputRequests).map(([key, question]) => {
+    if (!isRecord(question)) return [key, question];
+    const params = isRecord(question.params) ? question.params : {};
+    const capability = QUESTIONS.get(String(question.method));
+    const part = partFor(capability, params);
+    if (capability !== undefined && !declares(capabilities[capability], part))
+      required.set(capability, { ...required.get(capability), ...(part !== undefined && { [part]: {} }) });
+    return [key, { ...question, params: withServer(server, params) }];
+  });
+  if (required.size === 0) return { ...asking, inputRequests: Object.fromEntries(passed) };
+  const names = [...required.keys()].join(', ');
+  throw new RpcError(MISSING_CAPABILITY, `server "${server}" asks for what this client does not declare: ${names}`, {
+    requiredCapabilities: Object.fromEntries(required),
+  });
+}
+
+/** The part of a capability that a question needs, where not all who have the capability have it. */
+function partFor(capability: string | undefined, { mode, tools, toolChoice }: Params): string | undefined {
+  if (capability === 'elicitation') return mode === 'url' ? 'url' : 'form';
+  return capability === 'sampling' && (tools ?? toolChoice) !== undefined ? 'tools' : undefined;
+}
+
+/** Whether a client has declared a capability, and that part of it. An empty elicitation means forms; one that names its modes must name that one. */
+export function declares(declared: unknown, part: string | undefined): boolean {
+  if (!isRecord(declared)) return false;
+  return part === undefined || declared[part] !== undefined || (part === 'form' && declared.url === undefined);
 }
 
 /** Says which server speaks, and what else is known by another name there; everything else stays. */

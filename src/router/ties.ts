@@ -1,9 +1,10 @@
 /** What ties a request that is sent upstream to the client on whose behalf it is: cancellation, questions, log messages, and how long it may take. */
 import type { CallOptions, Connection } from '../upstream/connection.ts';
+import { asksForInput } from '../upstream/rounds.ts';
 import type { Params } from '../wire/message.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import type { Questioned, Way } from './request.ts';
-import { towards, withServer } from './reverse.ts';
+import { passQuestions, towards, withServer } from './reverse.ts';
 
 export interface Sending {
   /** Whether it may be sent again when the connection breaks under it. */
@@ -29,8 +30,8 @@ function tied(
   return {
     asked,
     heard,
-    // One that takes questions as the result of a request takes them for that request only.
-    party: way.inputs === undefined ? caller.key : undefined,
+    // One that takes questions as the result of a request takes them for that request only, which may be many calls.
+    party: way.inputs ?? caller.key,
     caller: caller.key,
     client: caller,
     transparent,
@@ -51,8 +52,21 @@ export function send(
   sending: Sending,
 ): Promise<unknown> {
   const options = tied(connection, method, way, sending);
-  if (way.progress === undefined) return connection.request(method, params, options);
-  const heartbeat = createHeartbeat(way.progress);
+  const answer =
+    way.progress === undefined
+      ? connection.request(method, params, options)
+      : requestWithProgress(connection, method, params, { ...options, progress: way.progress });
+  if (options.inputs === undefined) return answer;
+  return answer.then((result) => (asksForInput(result) ? passQuestions(connection.name, result, way.caller) : result));
+}
+
+function requestWithProgress(
+  connection: Connection,
+  method: string,
+  params: Params,
+  options: CallOptions & Required<Pick<CallOptions, 'progress'>>,
+): Promise<unknown> {
+  const heartbeat = createHeartbeat(options.progress);
   const progress = (params: Params) => heartbeat.progress(withServer(connection.name, params));
   return connection.request(method, params, { ...options, progress }).finally(() => heartbeat.stop());
 }

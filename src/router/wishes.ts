@@ -14,9 +14,9 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return LEVELS.some((level) => level === value);
 }
 
-/** How much a level leaves out; -1 for what is none. */
+/** How much a level leaves out; what is none, such as `warn`, counts as the least important. */
 export function levelRank(level: unknown): number {
-  return LEVELS.indexOf(level as LogLevel);
+  return Math.max(0, LEVELS.indexOf(level as LogLevel));
 }
 
 export interface Wishes {

@@ -8,7 +8,7 @@ import type { CallOptions } from './connection.ts';
 import { envelopeOf } from './modern.ts';
 import { introductionOf } from './sharing.ts';
 
-/** What a client sends with a request that was answered with questions. */
+/** What a client sends with a request that was answered with questions; an object of its own for each request. */
 export interface Inputs {
   inputResponses?: unknown;
   requestState?: string;

@@ -1,7 +1,7 @@
 /** Skips a message that is over the limit, keeping only its edges, so that whoever waits for it can be told by its id. */
 import type { ByteBuffer } from './bytes.ts';
 import type { Decoded } from './framing.ts';
-import { type Id, INVALID_REQUEST } from './message.ts';
+import { INVALID_REQUEST, isId, type Params } from './message.ts';
 
 export interface Oversized {
   readonly active: boolean;
@@ -14,11 +14,12 @@ export interface Oversized {
 
 /** Bytes kept of either end. */
 const EDGE = 512;
-const ID = String.raw`"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,16})`;
-/** At the head the id may follow "jsonrpc" only; at the tail it must be followed by the last brace. Elsewhere it could be somebody else's. */
-const AT_HEAD = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?${ID}`);
-const AT_TAIL = new RegExp(String.raw`${ID}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`);
-const REQUEST = /^\s*\{[^{]*"method"\s*:/;
+const TEXT = String.raw`"(?:[^"\\]|\\.){0,200}"`;
+const MEMBER = String.raw`\s*${TEXT}\s*:\s*(?:${TEXT}|[\w.+-]{1,30})\s*`;
+const MEMBERS = `${MEMBER}(?:,${MEMBER})*`;
+/** Small members before the first large one, and after the last. Anything in between could be inside another. */
+const AT_HEAD = new RegExp(String.raw`^\s*\{(${MEMBERS}),`);
+const AT_TAIL = new RegExp(String.raw`,(${MEMBERS})\}\s*$`);
 
 export function createOversized(maxBytes: number): Oversized {
   let active = false;
@@ -42,21 +43,24 @@ export function createOversized(maxBytes: number): Oversized {
     skip: (chunk, from, to) => add(chunk.subarray(from, to)),
     finish() {
       active = false;
-      const start = head.toString('utf8');
-      const id = idIn(AT_HEAD, start) ?? idIn(AT_TAIL, tail.toString('utf8'));
+      const { id, method } = { ...membersAt(AT_TAIL, tail), ...membersAt(AT_HEAD, head) };
       return {
         invalid: {
           code: INVALID_REQUEST,
           reason: `a message is over the limit of ${maxBytes} bytes`,
-          ...(id === undefined ? {} : { id }),
-          ...(REQUEST.test(start) ? {} : { answer: true }),
+          ...(isId(id) ? { id } : {}),
+          ...(method === undefined ? { answer: true } : {}),
         },
       };
     },
   };
 }
 
-function idIn(pattern: RegExp, text: string): Id | undefined {
-  const found = pattern.exec(text)?.[1];
-  return found === undefined ? undefined : (JSON.parse(found) as Id);
+function membersAt(edge: RegExp, bytes: Buffer): Params {
+  try {
+    return JSON.parse(`{${edge.exec(bytes.toString('utf8'))?.[1] ?? ''}}`);
+  } catch {
+    // It was no JSON in the first place.
+    return {};
+  }
 }

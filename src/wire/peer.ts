@@ -83,7 +83,7 @@ export interface RequestOptions {
   /** Hears the notifications that belong to this request, progress and cancellation excepted; false for one that it does not want. */
   heard?: (notification: RpcNotification) => unknown;
   /** Whom `asked` and `heard` reach, where it is all the same on behalf of which of its requests (default: nobody else). */
-  party?: string | undefined;
+  party?: string | object | undefined;
   /** Whose request it is: the same for all of one client. */
   client?: object | undefined;
 }

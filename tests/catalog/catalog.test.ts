@@ -80,7 +80,7 @@ describe('listing', () => {
     expect(sent.at(-1)?.params?.name).toBe('run\u202eme');
   });
 
-  test('titles, prompts and resources are cleaned as well; a prompt whose name cannot be shown is left out', async () => {
+  test('titles, prompts and resources are cleaned as well; a prompt with a name that cannot be shown is left out', async () => {
     const { entry, logged } = await listed({
       capabilities: { tools: {}, prompts: {}, resources: {} },
       tools: [
@@ -88,19 +88,26 @@ describe('listing', () => {
         { name: 'n'.repeat(300) },
       ],
       answer: (method) => ({
-        prompts: [{ name: 'p', description: 'x\u0007y' }, { name: 'p\u202eq' }, { name: 7 }],
-        resources: [{ uri: 'x://\u202ey', name: 'r', title: 't\u0000', description: 'z'.repeat(20_000) }],
-        resourceTemplates: method === 'resources/templates/list' ? [{ uriTemplate: 'x://{y}', title: 'u\u202e' }] : [],
+        prompts: [
+          { name: 'p', description: 'x\u0007y', arguments: [{ name: 'a', description: 'b\u001b[2Jc' }, {}, 'odd'] },
+          { name: 'p\u202eq' },
+          { name: 7 },
+          { name: 'q', arguments: [{ name: 'a\u202eb' }] },
+        ],
+        resources: [{ uri: 'x://\u202ey', name: 'r\u001b[2Js', title: 't\u0000', description: 'z'.repeat(20_000) }],
+        resourceTemplates:
+          method === 'resources/templates/list' ? [{ uriTemplate: 'x://{y}', name: 'v\u202e', title: 'u\u202e' }] : [],
       }),
     });
     expect(entry.offer.tools.map(({ tool }) => tool)).toEqual([
       { name: 'a', title: 'AB', annotations: { title: 'CD', custom: 1 } },
     ]);
-    expect(entry.offer.prompts).toEqual([{ name: 'p', description: 'xy' }]);
-    expect(entry.offer.resources).toMatchObject([{ uri: 'x://\u202ey', title: 't' }]);
+    const args = [{ name: 'a', description: 'bc' }, {}, 'odd'];
+    expect(entry.offer.prompts).toEqual([{ name: 'p', description: 'xy', arguments: args }]);
+    expect(entry.offer.resources).toMatchObject([{ uri: 'x://\u202ey', name: 'rs', title: 't' }]);
     expect(String(entry.offer.resources[0]?.description).length).toBeLessThanOrEqual(16 * 1024);
-    expect(entry.offer.templates).toEqual([{ uriTemplate: 'x://{y}', title: 'u' }]);
-    expect(logged.filter((line) => line.includes('left out'))).toHaveLength(3);
+    expect(entry.offer.templates).toEqual([{ uriTemplate: 'x://{y}', name: 'v', title: 'u' }]);
+    expect(logged.filter((line) => line.includes('left out'))).toHaveLength(4);
   });
 
   test('what is listed twice under one name is listed once, and what cannot be asked for not at all', async () => {

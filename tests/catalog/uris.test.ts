@@ -91,10 +91,12 @@ describe('pages', () => {
     expect(pageOf([1], 'items', { limit: 'x' })).toEqual({ items: [1] });
   });
 
-  test.each(['', 'garbage', 'e30', Buffer.from('{"offset":-1}').toString('base64url'), 5, null])(
-    'the cursor %j is refused',
-    (cursor) => {
-      expect(() => pageOf(items, 'items', { cursor })).toThrow(expect.objectContaining({ code: -32602 }));
-    },
-  );
+  const forged = (offset: number) => Buffer.from(JSON.stringify({ offset })).toString('base64url');
+  test.each(['', 'garbage', 'e30', forged(-1), forged(2501), 5, null])('the cursor %j is refused', (cursor) => {
+    expect(() => pageOf(items, 'items', { cursor })).toThrow(expect.objectContaining({ code: -32602 }));
+  });
+
+  test('the end of a list that has become shorter is an empty page', () => {
+    expect(pageOf(items, 'items', { cursor: forged(2500) })).toEqual({ items: [] });
+  });
 });

@@ -316,6 +316,22 @@ describe('news', () => {
     expect(told.at(-1)).toEqual(['notifications/prompts/list_changed']);
   });
 
+  const end = Buffer.from('{"offset":1}').toString('base64url');
+  test.each<[title: string, listed: [method: string, params?: Params][], told: number]>([
+    ['is none to who has listed both lists since', [['resources/list'], ['resources/templates/list']], 0],
+    ['is one to who has listed only one of them', [['resources/list']], 1],
+    ['is one to who was on a later page', [['resources/list', { cursor: end }], ['resources/templates/list']], 1],
+  ])('of resources and templates %s', async (_, listed, times) => {
+    const { front, request, told } = open({ a: full() });
+    await request('resources/list');
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    front.changed(['resources'], 'a');
+    for (const [method, params] of listed) await request(method, params);
+    vi.advanceTimersByTime(1000);
+    expect(told).toEqual(Array(times).fill(['notifications/resources/list_changed']));
+  });
+
   test('a client that has gone wants nothing any more', async () => {
     const { request, front, sent } = open({ a: full() });
     const { uri } = (await request('resources/list')).resources[0];
@@ -355,9 +371,11 @@ describe('initialize', () => {
       completions: {},
       logging: {},
     });
-    expect((await open({ b: { tools: [] } }).request('initialize', hello)).capabilities).toEqual({
-      tools: { listChanged: true },
-    });
+    const of = async (scripts: Record<string, Script>) =>
+      (await open(scripts).request('initialize', hello)).capabilities;
+    expect(await of({ b: { tools: [] } })).toEqual({ tools: { listChanged: true } });
+    expect(await of({ b: { capabilities: { prompts: {} } } })).toEqual({ prompts: { listChanged: true } });
+    expect(await of({})).toEqual({ tools: { listChanged: true } });
   });
 
   test('rules nothing out that a server may have which has not been met', async () => {

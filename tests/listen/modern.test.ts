@@ -266,6 +266,17 @@ describe('a question', () => {
     expect(open.size).toBe(0);
   });
 
+  test('is for one request: no other has the same inputs', async () => {
+    const seen = new Set<unknown>();
+    const remember: Act = (_, { inputs }) => {
+      seen.add(inputs);
+      return { content: [] };
+    };
+    const { url } = await stage({ ask: remember });
+    for (let n = 0; n < 3; n += 1) await call(url);
+    expect(seen.size).toBe(3);
+  });
+
   test('that is not answered is asked again, under a new state', async () => {
     const { url } = await stage({ ask: questions });
     const first = (await call(url)).result;
@@ -286,6 +297,23 @@ describe('a question', () => {
     expect((await call(url, { ...forged, arguments: { rounds: 3 } }, mine)).error.code).toBe(-32602);
     expect((await call(`${url}/other`, forged, mine)).error.code).toBe(-32602);
     expect((await call(url, forged, mine)).result.resultType).toBe('input_required');
+  });
+
+  const relayed: Act = (_, { inputs }) =>
+    inputs?.requestState === undefined
+      ? { resultType: 'input_required', inputRequests: { q1: {} }, requestState: 's' }
+      : { got: inputs.inputResponses };
+  test.each([
+    ['held', questions],
+    ['sealed', relayed],
+  ])('of a call that is %s is answered by the same words, whatever the order of their keys', async (_, act) => {
+    const { url } = await stage({ ask: act });
+    const { requestState } = (await call(url, { arguments: { deep: [{ a: 1, b: 2 }], rounds: 1 } })).result;
+    const answered = { inputResponses: { q1: 'yes' }, requestState };
+    const others = { arguments: { rounds: 1, deep: [{ b: 1, a: 2 }] } };
+    expect((await call(url, { ...answered, ...others })).error.code).toBe(-32602);
+    const { result } = await call(url, { arguments: { rounds: 1, deep: [{ b: 2, a: 1 }] }, ...answered });
+    expect(Object.values(result.got)).toEqual(['yes']);
   });
 
   test('of a server of this era keeps its keys, and its state comes back to the server alone', async () => {

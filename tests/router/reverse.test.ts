@@ -182,7 +182,9 @@ describe('wishes', () => {
       true,
       true,
     ]);
-    expect(wishes.hears('debug', 'never set one')).toBe(true);
+    const heardBy = (holder: string) => ['debug', 'warn', undefined].filter((level) => wishes.hears(level, holder));
+    expect(heardBy('never set one')).toEqual(['debug', 'warn', undefined]);
+    expect([heardBy('one'), heardBy('two')]).toEqual([[], ['debug', 'warn', undefined]]);
     expect([isLogLevel('notice'), isLogLevel('loud'), isLogLevel(3)]).toEqual([true, false, false]);
   });
 

@@ -153,8 +153,27 @@ describe('a message over the limit', () => {
 
   test('is told apart as a request or an answer', () => {
     const answers = (value: unknown) => read([line(value)], 1000)[0]?.invalid?.answer;
-    expect(answers({ jsonrpc: '2.0', id: 1, method: 'm', params: { long } })).toBeUndefined();
     expect(answers({ jsonrpc: '2.0', id: 1, result: { method: 'm', long } })).toBe(true);
+    expect(answers({ result: { long, method: 'm' }, id: 1, jsonrpc: '2.0' })).toBe(true);
+    expect(answers({ id: 1, result: { long, method: 'm' } })).toBe(true);
+    expect(answers({ id: 1, result: `${long},"method":"m"` })).toBe(true);
+  });
+
+  test('is a request under its id in whatever order its members are', () => {
+    const members = { jsonrpc: '2.0', id: 'i', method: 'a/b', more: null, params: { id: 4, long, method: 'x' } };
+    const names = fc.shuffledSubarray(Object.keys(members) as (keyof typeof members)[], { minLength: 5 });
+    fc.assert(
+      fc.property(names, fc.constantFrom(undefined, 1), (order, indent) => {
+        const ordered = Object.fromEntries(order.map((name) => [name, members[name]]));
+        const text = JSON.stringify(ordered, undefined, indent).replaceAll('\n', ' ');
+        const [first] = read([`${text}\n`], 1000);
+        expect(first?.invalid).toEqual({ code: -32600, reason: expect.any(String), id: 'i' });
+      }),
+    );
+  });
+
+  test.each(['"\\x"', '007', '1.5.2'])('has no id where that is no JSON: %s', (id) => {
+    expect(brief(read([`{"id":${id},"method":"m","params":"${long}"}\n`], 1000))).toEqual([-32600]);
   });
 
   test('of exactly the limit passes', () => {
