@@ -119,6 +119,11 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   // Nothing is told to a client that has not said hello; requests that stand alone have nothing to say first.
   const ready = createGate();
   if (downstream.lasts === 'request') ready.open();
+  const arrive = () => {
+    if (ready.isOpen) return;
+    wishes.join(caller.key);
+    ready.open();
+  };
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
   const face = FACES[kind]({ ...deps, shelf });
@@ -175,7 +180,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     key: downstream.key,
     request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId, verbatim }) {
       // Some clients never say so, and go ahead.
-      if (method !== 'initialize') ready.open();
+      if (method !== 'initialize') arrive();
       const answer = methods.get(method);
       if (answer === undefined) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`));
       const meta = passableMeta(params);
@@ -197,7 +202,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     tool: (name) => face.tool?.(name),
     notification({ method }) {
       // Cancellation and progress were handled by the listener.
-      if (method === 'notifications/initialized') ready.open();
+      if (method === 'notifications/initialized') arrive();
       if (method !== 'notifications/roots/list_changed') return;
       roots.forget();
       wishes.rootsChanged(caller.key);

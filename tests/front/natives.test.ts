@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { exposeUri } from '../../src/catalog/uris.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
-import { createFront } from '../../src/front/front.ts';
+import { createFront, type Downstream } from '../../src/front/front.ts';
 import type { Params } from '../../src/wire/message.ts';
 import { createWorld, type Script } from '../world.ts';
 
@@ -257,6 +257,27 @@ describe('news', () => {
     front.heard('a', 'notifications/unheard-of', {});
     expect(told).toEqual([['notifications/message', { level: 'error', data: 2, _meta: { 'dev.mcpx/server': 'a' } }]]);
     await expect(request('logging/setLevel', { level: 'loud' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test.each<[string, Pick<Downstream, 'lasts'>, string]>([
+    ['counts as one that wants everything, as long as it sets no level', {}, 'debug'],
+    ['counts for nothing where it lasts as long as its request', { lasts: 'request' }, 'alert'],
+  ])('a client %s', async (_, lasting, level) => {
+    const { deps, front, request, sent } = open({ a: full() });
+    await deps.listed();
+    const other = createFront(
+      'aggregate',
+      { ...deps, caller: { key: 'other', capabilities: {} } },
+      { key: 'other', notify: () => undefined, ...lasting },
+    );
+    await request('logging/setLevel', { level: 'alert' });
+    other.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    const told = () => sent().at(-1)?.params;
+    await expect.poll(told).toEqual({ level });
+    other.close();
+    await expect.poll(told).toEqual({ level: 'alert' });
+    front.close();
+    await expect.poll(told).toEqual({ level: 'debug' });
   });
 
   test('a server that a client may not use says nothing to it', async () => {

@@ -186,6 +186,36 @@ describe('wishes', () => {
     expect([isLogLevel('notice'), isLogLevel('loud'), isLogLevel(3)]).toEqual([true, false, false]);
   });
 
+  test('the level of one downstream takes nothing from another that shares a server with it', () => {
+    const { wishes, told } = world({ a: 'ready', 'a of two': 'ready' });
+    const levels = () => told.splice(0).map((one) => Object.values(one as unknown[]).at(-1));
+    wishes.join('one');
+    expect(levels()).toEqual([]);
+    wishes.setLevel('emergency', 'two');
+    expect(levels()).toEqual([{ level: 'debug' }, { level: 'emergency' }]);
+    wishes.setLevel('error', 'one');
+    expect(levels()).toEqual([{ level: 'error' }]);
+    wishes.leave('one');
+    expect(levels()).toEqual([{ level: 'emergency' }]);
+    wishes.join('three');
+    expect(levels()).toEqual([{ level: 'debug' }]);
+    wishes.leave('three');
+    wishes.leave('two');
+    expect(levels()).toEqual([{ level: 'emergency' }, { level: 'debug' }]);
+  });
+
+  test('a server that was told no level, or has begun anew, says what it says by itself', () => {
+    const { wishes, told, first } = world({ a: 'ready' });
+    wishes.join('one');
+    wishes.setLevel('error', 'two');
+    wishes.leave('two');
+    told.length = 0;
+    wishes.connected(first);
+    wishes.leave('one');
+    wishes.join('three');
+    expect(told).toEqual([]);
+  });
+
   test('a new connection is told the level that somebody wants', () => {
     const { wishes, told, first } = world({ a: 'ready' });
     wishes.connected(first);
