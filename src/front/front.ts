@@ -76,6 +76,8 @@ export interface FrontDeps {
   search: ToolSearch;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
+  /** Lists a server for this client, where only what was stored is known of it. */
+  verify(server: string): Promise<void>;
 }
 
 /** What makes a front different from another. */

@@ -1,6 +1,6 @@
 /** Prompts, resources and completion as MCP itself has them, in both fronts: exposed names and URIs outside, true ones inside. */
 import type { Item } from '../catalog/list.ts';
-import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
+import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/names.ts';
 import { pageOf } from '../catalog/pages.ts';
 import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
 import { RpcError } from '../errors.ts';
@@ -10,6 +10,7 @@ import { isLogLevel } from '../router/wishes.ts';
 import { INVALID_PARAMS, isRecord, type Params, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeMessages } from './links.ts';
+import { seek } from './seek.ts';
 
 interface Prompt extends Named {
   item: Item;
@@ -26,12 +27,10 @@ export interface OwnResources {
 
 const NOTHING_OWN: OwnResources = { list: () => [], read: () => undefined };
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'wishes'>;
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'verify' | 'wishes'>;
 
-export function createNatives(
-  { router, settings, listed, wishes }: Deps,
-  own: OwnResources = NOTHING_OWN,
-): Map<string, Native> {
+export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<string, Native> {
+  const { router, settings, listed, wishes } = deps;
   const style = settings.naming.resources;
   let known: { revision: string; prompts: NameTable<Prompt> } | undefined;
 
@@ -45,34 +44,36 @@ export function createNatives(
   };
 
   async function promptOf(name: unknown, way: Way): Promise<Prompt> {
-    if (!prompts().has(String(name))) await listed();
-    const prompt = prompts().get(String(name));
+    const exposed = String(name);
+    const find = () => prompts().get(exposed);
+    const mayHave = (server: string) => mayBeOf(server, exposed, settings.naming);
+    const prompt = find() ?? (await seek({ find, mayHave }, deps));
     if (prompt !== undefined) return prompt;
-    router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(String(name)), way);
+    router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(exposed), way);
     throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${asName(name)}`);
   }
 
   /** Where a URI that a client names really is. */
   async function resourceAt(uri: unknown, way: Way): Promise<Located> {
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
-    const isThere = (found: Located) => deps().some(({ name }) => name === found.server);
+    const isThere = (found: Located) => views().some(({ name }) => name === found.server);
     const of = (server: string | undefined) => (server === undefined ? undefined : { server, uri });
     // What says where it is, or certainly is there, does not wait for the lists of others.
-    const known = style === 'keep' ? of(certainHolderOf(uri, deps())) : locateUri(uri);
+    const known = style === 'keep' ? of(certainHolderOf(uri, views())) : locateUri(uri);
     if (known !== undefined && isThere(known)) return known;
-    await listed();
-    const found = style === 'keep' ? of(holderOf(uri, deps()) ?? onlyHolder(deps())) : known;
+    const find = () => holderOf(uri, views()) ?? onlyHolder(views());
+    const found = style === 'keep' ? of(await seek({ find }, deps)) : await listed().then(() => known);
     if (found !== undefined && isThere(found)) return found;
     router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
     throw new RpcError(code, 'Resource not found', { uri });
   }
-  const deps = () => router.servers();
+  const views = () => router.servers();
 
   /** Where a client subscribed to a URI, whoever has it by now. */
   function subscribedAt(uri: unknown, holder: string): Located | undefined {
     if (typeof uri !== 'string') return undefined;
-    const places = style === 'keep' ? deps().map(({ name: server }) => ({ server, uri })) : [locateUri(uri)];
+    const places = style === 'keep' ? views().map(({ name: server }) => ({ server, uri })) : [locateUri(uri)];
     return places.find((place) => place !== undefined && wishes.wanted(place, holder) !== undefined);
   }
 
@@ -160,8 +161,8 @@ export function createNatives(
         return exposeMessages(result, server, style);
       },
     ],
-    ['resources/list', list('resources', () => [...exposedResources(deps(), style), ...own.list()])],
-    ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(deps(), style))],
+    ['resources/list', list('resources', () => [...exposedResources(views(), style), ...own.list()])],
+    ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(views(), style))],
     ['resources/read', async (params, way) => own.read(params.uri) ?? read(params, way)],
     [
       'resources/subscribe',

@@ -46,7 +46,9 @@ export interface Router {
 }
 
 export interface RouterDeps {
-  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'verify' | 'revision' | 'isCurrent' | 'renew'>;
+  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'revision' | 'isCurrent' | 'renew'>;
+  /** Lists a server for this client, where only what was stored is known of it. */
+  verify: (server: string) => Promise<void>;
   pool: Pick<Pool, 'get'>;
   access: Access;
   /** The set of capabilities that the client offers, see `offeredKey` (default: whatever was seen last). */
@@ -64,7 +66,7 @@ export interface RouterDeps {
 }
 
 export function createRouter(deps: RouterDeps): Router {
-  const { catalog, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
+  const { catalog, verify, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
   const { pins = NO_PINS.session('', offered), pinned = () => 0 } = deps;
   const tasks = deps.tasks ?? createTasks().of({ holder: '', known: 'by session' });
   const views = createViews({ catalog, access, offered, pins, pinned });
@@ -85,7 +87,7 @@ export function createRouter(deps: RouterDeps): Router {
     const found = views.tool(server, tool);
     if (found !== undefined) return found;
     // What is on the disk may be older than the tool.
-    await catalog.verify(server);
+    await verify(server);
     const listed = views.tool(server, tool);
     if (listed !== undefined) return listed;
     const now = views.entry(server) ?? entry;
@@ -285,10 +287,7 @@ export function createRouter(deps: RouterDeps): Router {
 }
 
 /** How a thing is used. */
-const METHODS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' } as const satisfies Record<
-  Kind,
-  string
->;
+const METHODS: Record<Kind, string> = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' };
 
 type Recorder = ReturnType<Calls['begin']>;
 

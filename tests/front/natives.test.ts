@@ -1,9 +1,14 @@
 /** Prompts, resources, templates and completion through a front: exposed outside, true inside. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type CatalogStore, createCatalogStore } from '../../src/catalog/store.ts';
 import { exposeUri } from '../../src/catalog/uris.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import { createFront, type Downstream } from '../../src/front/front.ts';
+import { createLog } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';
 import { createWorld, type Script } from '../world.ts';
 
@@ -24,9 +29,9 @@ const full = (more: Script = {}): Script => ({
   ...more,
 });
 
-function open(scripts: Record<string, Script>, naming: Partial<Settings['naming']> = {}) {
+function open(scripts: Record<string, Script>, naming: Partial<Settings['naming']> = {}, store?: CatalogStore) {
   const settings = { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } };
-  const world = createWorld(scripts, { settings });
+  const world = createWorld(scripts, { settings, ...(store && { store }) });
   const told: unknown[] = [];
   const front = createFront('aggregate', world.deps, { key: 'k', notify: (...said) => told.push(said) });
   const request = (method: string, params: Params = {}) =>
@@ -50,6 +55,34 @@ test.each<[Settings['naming']['resources'], string]>([
   await front.request({ method: 'resources/subscribe', params: { uri } }, { signal });
   await front.request({ method, params: { uri } }, { signal });
   expect(sent().at(-1)).toMatchObject({ server: 'a', method, params: { uri: 'file:///a' } });
+});
+
+test('a prompt and a resource that are newer than what was stored are found in their server', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-natives-'));
+  const store = createCatalogStore({ folder, log: createLog({ write: () => undefined }) });
+  const listing = (names: string[]) =>
+    full({
+      answer: (method, params) => {
+        if (method === 'prompts/list') return { prompts: names.map((name) => ({ name })) };
+        if (method === 'resources/list') return { resources: names.map((name) => ({ uri: `x://${name}`, name })) };
+        return method === 'resources/templates/list' ? {} : full().answer?.(method, params, {});
+      },
+    });
+  const naming = { resources: 'keep' } as const;
+  await open({ a: listing([]), b: listing([]) }, naming, store).request('prompts/list');
+  for (const [method, params] of [
+    ['prompts/get', { name: 'b__new' }],
+    ['resources/read', { uri: 'x://new' }],
+  ] as const) {
+    const { request, sent } = open({ a: listing([]), b: listing(['new']) }, naming, {
+      ...store,
+      write: () => undefined,
+    });
+    await request(method, params);
+    expect(sent()).toMatchObject([{ server: 'b', method }]);
+    await expect(request('prompts/get', { name: 'b__none' })).rejects.toMatchObject({ code: -32602 });
+    await expect(request('resources/read', { uri: 'x://none' })).rejects.toMatchObject({ code: -32002 });
+  }
 });
 
 describe('prompts', () => {
