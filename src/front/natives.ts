@@ -2,7 +2,7 @@
 import type { Item } from '../catalog/list.ts';
 import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/names.ts';
 import { pageOf } from '../catalog/pages.ts';
-import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
+import { exposeTemplate, exposeUri, fitsTemplate, type Located, literalLength, locateUri } from '../catalog/uris.ts';
 import { RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
 import type { Forward, Way } from '../router/router.ts';
@@ -207,30 +207,40 @@ export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<
 type Views = ReturnType<FrontDeps['router']['servers']>;
 type Style = FrontDeps['settings']['naming']['resources'];
 
-/** With URIs kept, the first server that lists one has it. */
 function exposedResources(views: Views, style: Style): Item[] {
-  const seen = new Map<string, Item>();
-  for (const { name: server, resources } of views) {
-    for (const item of resources) {
-      const uri = exposeUri({ server, uri: String(item.uri) }, style);
-      if (!seen.has(uri)) seen.set(uri, provenance(item, server, { uri }));
-    }
-  }
-  return [...seen.values()];
+  const all = views.flatMap(({ name: server, resources }) =>
+    resources.map((item) => provenance(item, server, { uri: exposeUri({ server, uri: String(item.uri) }, style) })),
+  );
+  return firsts(all, 'uri');
 }
 
 function exposedTemplates(views: Views, style: Style): Item[] {
-  return views.flatMap(({ name: server, templates }) =>
+  const all = views.flatMap(({ name: server, templates }) =>
     templates.map((item) =>
       provenance(item, server, { uriTemplate: exposeTemplate(server, String(item.uriTemplate), style) }),
     ),
   );
+  return firsts(all, 'uriTemplate');
 }
 
-/** For kept URIs: who lists it, else whose template it fits. */
+/** With URIs kept, the first server that lists one has it. */
+function firsts(items: Item[], key: string): Item[] {
+  const seen = new Map<unknown, Item>();
+  for (const item of items) if (!seen.has(item[key])) seen.set(item[key], item);
+  return [...seen.values()];
+}
+
+/** For kept URIs: who lists it, else who has the template itself, else whose template it fits: the one that says most of it, and the first of several. */
 function holderOf(uri: string, views: Views): string | undefined {
-  const fits = ({ uriTemplate }: Item) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri);
-  return listerOf(uri, views) ?? views.find(({ templates }) => templates.some(fits))?.name;
+  const all = views.flatMap(({ name, templates }) =>
+    templates.map(({ uriTemplate }) => ({ name, template: String(uriTemplate) })),
+  );
+  const [fitting] = all
+    .filter(({ template }) => fitsTemplate(template, uri, 'strictly'))
+    .sort((one, other) => literalLength(other.template) - literalLength(one.template));
+  // Not every client expands templates by the book.
+  const last = () => fitting ?? all.find(({ template }) => fitsTemplate(template, uri));
+  return listerOf(uri, views) ?? (all.find(({ template }) => template === uri) ?? last())?.name;
 }
 
 /** The same, unless what is still to be listed may change it: earlier servers come first, and lists before templates. */

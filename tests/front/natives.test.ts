@@ -165,6 +165,63 @@ describe('resources', () => {
     expect(one.sent()).toMatchObject([{ server: 'a', params: { uri: 'other://x' } }]);
   });
 
+  describe('kept, with templates of several servers', () => {
+    const having = (...templates: string[]) =>
+      full({
+        answer: (method, params) => {
+          if (method === 'resources/list') return {};
+          if (method === 'resources/templates/list')
+            return { resourceTemplates: templates.map((uriTemplate) => ({ uriTemplate })) };
+          return full().answer?.(method, params, {});
+        },
+      });
+    const two = () =>
+      open(
+        {
+          a: having('file:///{name}', 'x://{+rest}', 'dup://{x}'),
+          b: having('file:///logs/{id}', 'x://logs/{id}', 'dup://{x}', 'own://{x}'),
+        },
+        { resources: 'keep' },
+      );
+
+    test('each is listed once, as the first has it', async () => {
+      const { resourceTemplates } = await two().request('resources/templates/list');
+      expect(resourceTemplates.map((one: any) => [one._meta['dev.mcpx/server'], one.uriTemplate])).toEqual([
+        ['a', 'file:///{name}'],
+        ['a', 'x://{+rest}'],
+        ['a', 'dup://{x}'],
+        ['b', 'file:///logs/{id}'],
+        ['b', 'x://logs/{id}'],
+        ['b', 'own://{x}'],
+      ]);
+    });
+
+    test.each([
+      ['file:///x', 'a'],
+      ['file:///logs/5', 'b'],
+      ['x://logs/5', 'b'],
+      ['x://logs/5/6', 'a'],
+      ['dup://1', 'a'],
+      // By a client that leaves slashes as they are.
+      ['file:///any/thing', 'a'],
+      ['own://a/b', 'b'],
+    ])('%s is read of "%s"', async (uri, server) => {
+      const { request, sent } = two();
+      await request('resources/read', { uri });
+      expect(sent()).toMatchObject([{ server, params: { uri } }]);
+    });
+
+    test.each([
+      ['file:///logs/{id}', 'b'],
+      ['file:///{name}', 'a'],
+      ['dup://{x}', 'a'],
+    ])('%s is completed by "%s"', async (uri, server) => {
+      const { request, sent } = two();
+      await request('completion/complete', { ref: { type: 'ref/resource', uri }, argument: { name: 'id', value: '' } });
+      expect(sent()).toMatchObject([{ server, params: { ref: { uri } } }]);
+    });
+  });
+
   test.each([
     ['that several list', 'file:///a', 'slow'],
     ['that an earlier one may list', 'file:///b', 'slow'],
