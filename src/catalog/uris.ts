@@ -42,6 +42,13 @@ export function locateUri(exposed: string): Located | undefined {
   return { server: inner.server, uri: inner.uri };
 }
 
+/** Whether a URI is below another: a file in a folder, a part of a page. */
+export function isWithin(uri: string, whole: string): boolean {
+  return (
+    uri.length > whole.length && uri.startsWith(whole) && /[/?#]/.test(uri.slice(whole.length - 1, whole.length + 1))
+  );
+}
+
 const EXPRESSION = /\{[^{}]*\}/g;
 /** Others write a slash as `%2F`: https://www.rfc-editor.org/rfc/rfc6570#section-3.2 */
 const TAKES_SLASHES = /^\{[+#/]/;

@@ -2,6 +2,7 @@
 import type { ListKind, Tool } from '../catalog/list.ts';
 import { pageOf } from '../catalog/pages.ts';
 import type { ToolSearch } from '../catalog/search.ts';
+import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
 import { towards, withServer } from '../router/reverse.ts';
@@ -117,7 +118,7 @@ const FACES = {
 type Method = (params: Params, way: Way) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
-  const { caller, wishes } = deps;
+  const { caller, wishes, settings } = deps;
   // Nothing is told to a client that has not said hello; requests that stand alone have nothing to say first.
   const ready = createGate();
   if (downstream.lasts === 'request') ready.open();
@@ -165,7 +166,10 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     if (!deps.router.sees(server)) return;
     if (method === 'notifications/resources/updated') {
       const resource = { server, uri: String(params.uri) };
-      const uri = wishes.wanted(resource, caller.key, spoke);
+      const asked = wishes.wanted(resource, caller.key, spoke);
+      const part = () =>
+        wishes.wantsWhole(resource, caller.key, spoke) ? exposeUri(resource, settings.naming.resources) : undefined;
+      const uri = asked ?? part();
       // It may have been denied since it was subscribed to.
       if (uri === undefined || !deps.router.sees(server, resource.uri)) return;
       downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));

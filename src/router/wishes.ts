@@ -1,5 +1,5 @@
 /** What downstreams want of upstreams as long as they are there: news of resources, and a log level. */
-import type { Located } from '../catalog/uris.ts';
+import { isWithin, type Located } from '../catalog/uris.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection } from '../upstream/connection.ts';
@@ -26,6 +26,8 @@ export interface Wishes {
   unsubscribe(resource: Located, holder: string): Connection | undefined;
   /** The URI under which that downstream wants news (of whoever spoke, where that is known); undefined where it wants none. */
   wanted(resource: Located, holder: string, spoke?: Connection): string | undefined;
+  /** Whether it wants news of something that the resource is a part of. */
+  wantsWhole(resource: Located, holder: string, spoke?: Connection): boolean;
   /** A downstream is there, and hears what servers say, as long as it sets no level all of it. */
   join(holder: string): void;
   /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
@@ -126,7 +128,14 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
     unsubscribe: end,
     wanted(resource, holder, spoke) {
       const wish = resources.get(keyOf(resource))?.holders.get(holder);
-      return wish !== undefined && (spoke === undefined || isSame(wish.via, spoke)) ? wish.asked : undefined;
+      return isOf(wish, spoke) ? wish?.asked : undefined;
+    },
+    wantsWhole({ server, uri }, holder, spoke) {
+      if ((counts.get(holder) ?? 0) === 0) return false;
+      for (const whole of resources.values()) {
+        if (whole.server === server && isWithin(uri, whole.uri) && isOf(whole.holders.get(holder), spoke)) return true;
+      }
+      return false;
     },
     join(holder) {
       if (levels.has(holder)) return;
@@ -171,6 +180,11 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
 /** What cannot be reached says so in its state, and is tried again. */
 function wake(connection: Connection | undefined): void {
   connection?.connect().catch(() => undefined);
+}
+
+/** Whether a wish, if there is one, was made of whoever spoke. */
+function isOf(wish: Wish | undefined, spoke: Connection | undefined): boolean {
+  return wish !== undefined && (spoke === undefined || isSame(wish.via, spoke));
 }
 
 /** Whether two are one conversation: in the modern era one serves all sets of capabilities. */

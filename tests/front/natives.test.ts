@@ -294,6 +294,20 @@ describe('news', () => {
     expect(sent().at(-1)).toMatchObject({ method: 'resources/unsubscribe', params: { uri: 'file:///a' } });
   });
 
+  test.each(['wrap', 'keep'] as const)(
+    'with "%s" a part of what was subscribed to has a URI of its own',
+    async (style) => {
+      const { request, front, told } = open({ a: full() }, { resources: style });
+      await request('resources/list');
+      await request('resources/subscribe', { uri: exposeUri({ server: 'a', uri: 'file:///dir' }, style) });
+      for (const uri of ['file:///dir/child', 'file:///directory'])
+        front.heard('a', 'notifications/resources/updated', { uri });
+      const uri = exposeUri({ server: 'a', uri: 'file:///dir/child' }, style);
+      const _meta = { 'dev.mcpx/server': 'a', 'dev.mcpx/uri': 'file:///dir/child' };
+      expect(told).toEqual([['notifications/resources/updated', { uri, _meta }]]);
+    },
+  );
+
   test('of what a template makes come under the URI that the client made of it', async () => {
     const { request, front, told } = open({ a: full() });
     const { resourceTemplates } = await request('resources/templates/list');

@@ -262,6 +262,21 @@ describe('wishes', () => {
     expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
   });
 
+  test('who wants news of something wants those of its parts, of the connection that it asked', () => {
+    const { wishes, subscribe, connections } = world({ 'a of one': 'ready', a: 'ready' });
+    const part = { server: 'a', uri: 'x://y/part' };
+    subscribe('one', 'as asked');
+    const heard = connections.map((spoke) => wishes.wantsWhole(part, 'one', spoke));
+    expect(heard).toEqual([true, false]);
+    expect(wishes.wanted(part, 'one')).toBeUndefined();
+    expect([wishes.wantsWhole(part, 'two'), wishes.wantsWhole({ ...part, server: 'b' }, 'one')]).toEqual([
+      false,
+      false,
+    ]);
+    wishes.leave('one');
+    expect(wishes.wantsWhole(part, 'one')).toBe(false);
+  });
+
   test('in the modern era one connection speaks to all', () => {
     const { wishes, subscribe, connections } = world({ a: 'ready' });
     const base = { ...connections[0], offered: '', hello: { era: 'modern' } } as Connection;
