@@ -111,9 +111,10 @@ export function createWorld(
   const calls = observer.calls({ profile: 'default' });
   const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
   const checker = createArgumentChecker();
+  const verify = (server: string) => catalog.verify(server);
   const session = (key: string) => {
     const own = { pins: pins.session(key, () => undefined), pinned: () => pins.revision };
-    return createRouter({ catalog, pool, access, checker, calls, admission, ...own });
+    return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });
   };
   const router = session('k');
   const wishes = createWishes({ pool, log });
@@ -127,6 +128,7 @@ export function createWorld(
     shelf: createResultStore(() => settings.limits.resultStore).ofSession('k'),
     search: createToolSearch(),
     listed: () => catalog.settle(1000),
+    verify,
   };
   return { catalog, router, session, deps, sent, logged, changes, stats, observer, ledger };
 }

@@ -17,7 +17,7 @@ import type { Principal } from '../policy/auth.ts';
 import { createGate } from '../policy/limits.ts';
 import { createAdmission } from '../router/admission.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
-import { createRouter, type Router } from '../router/router.ts';
+import { createRouter, type Router, type RouterDeps } from '../router/router.ts';
 import { createResultStore } from '../router/shelf.ts';
 import type { Caller } from '../upstream/pool.ts';
 import { offeredKey } from '../upstream/sharing.ts';
@@ -54,6 +54,7 @@ interface As {
   key?: string;
   lasts?: Downstream['lasts'];
   offered?: () => string;
+  verify?: RouterDeps['verify'];
 }
 
 /** A client that arrives. */
@@ -104,6 +105,7 @@ export function createApp(initial: Config, options: AppOptions): App {
   const router = (found: Running, access: Access, as: As = {}): Router => {
     const { catalog, pool, profile } = found;
     const { principal, key = 'cli', lasts, offered = () => undefined } = as;
+    const { verify = (server) => catalog.verify(server) } = as;
     const calls = observer.calls({ profile: profile.name, principal: principal?.name });
     const pins = found.pins.session(key, offered);
     const pinned = () => found.pins.revision;
@@ -112,7 +114,7 @@ export function createApp(initial: Config, options: AppOptions): App {
         ? { holder: `token ${principal.name}`, known: 'by token' }
         : { holder: lasts === 'request' ? '' : key, known: 'by session' },
     );
-    return createRouter({ catalog, pool, access, checker, calls, admission, pins, pinned, tasks, offered });
+    return createRouter({ catalog, verify, pool, access, checker, calls, admission, pins, pinned, tasks, offered });
   };
   const enter = (found: Running, { key, lasts }: Arriving, principal: Principal | undefined): Entrance => {
     const { catalog, pool } = found;
@@ -121,9 +123,11 @@ export function createApp(initial: Config, options: AppOptions): App {
     let left = false;
     // Nobody would end what is begun for one that has left.
     const connectionTo = (server: string) => (left ? undefined : pool.get(server, caller));
-    const own = router(found, accessOf(found, principal), { principal, lasts, offered, key });
+    const verify = (server: string) => catalog.verify(server, connectionTo(server));
+    const own = router(found, accessOf(found, principal), { principal, lasts, offered, key, verify });
     return {
       caller,
+      verify,
       search: found.search,
       router: own,
       async listed() {

@@ -118,9 +118,9 @@ export class Catalog {
   }
 
   /** Lists a server that is known from the disk only; returns at once for one that was listed in this run. */
-  async verify(name: string): Promise<void> {
+  async verify(name: string, connection?: Lister): Promise<void> {
     const slot = this.#slots.get(name);
-    if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh(slot);
+    if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh(slot, connection);
   }
 
   /** Whether what is known of a server is what it says on this connection, and not what it said on an earlier one. */

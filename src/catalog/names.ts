@@ -37,6 +37,12 @@ export function exposeNames<T extends Named>(items: T[], naming: Naming): { tabl
   return { table, conflicts };
 }
 
+/** Whether something of that server can have an exposed name. */
+export function mayBeOf(server: string, exposed: string, { style, separator, maxLength }: Naming): boolean {
+  const prefix = `${server}${separator}`.slice(0, maxLength - HASH_LENGTH - 1);
+  return style !== 'prefix' || exposed.startsWith(whole(prefix));
+}
+
 function groupByName<T extends Named>(items: T[]): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

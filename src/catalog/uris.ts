@@ -42,20 +42,45 @@ export function locateUri(exposed: string): Located | undefined {
   return { server: inner.server, uri: inner.uri };
 }
 
-/** Whether a URI fits a template: literals must match, each `{…}` takes anything. Linear, so that no template can stall. */
-export function fitsTemplate(uriTemplate: string, uri: string): boolean {
-  const literals = uriTemplate.split(/\{[^{}]*\}/);
-  const [first = '', ...rest] = literals;
+/** Whether a URI is below another: a file in a folder, a part of a page. */
+export function isWithin(uri: string, whole: string): boolean {
+  return (
+    uri.length > whole.length && uri.startsWith(whole) && /[/?#]/.test(uri.slice(whole.length - 1, whole.length + 1))
+  );
+}
+
+const EXPRESSION = /\{[^{}]*\}/g;
+/** Others write a slash as `%2F`: https://www.rfc-editor.org/rfc/rfc6570#section-3.2 */
+const TAKES_SLASHES = /^\{[+#/]/;
+
+/**
+ * Whether a URI fits a template: literals must match, each `{…}` takes anything, or `strictly` only what an expansion can make of it (a slash
+ * where it may have one). Linear, so that no template can stall: each literal is taken where it comes first.
+ */
+export function fitsTemplate(uriTemplate: string, uri: string, how: 'strictly' | 'loosely' = 'loosely'): boolean {
+  const [first = '', ...rest] = uriTemplate.split(EXPRESSION);
   const last = rest.pop();
   if (last === undefined) return uriTemplate === uri;
-  if (!uri.startsWith(first)) return false;
+  const end = uri.length - last.length;
+  if (end < first.length || !uri.startsWith(first) || !uri.endsWith(last)) return false;
+  const taken: string[] = [];
   let at = first.length;
   for (const literal of rest) {
     const found = uri.indexOf(literal, at);
-    if (found < 0) return false;
+    if (found < 0 || found + literal.length > end) return false;
+    taken.push(uri.slice(at, found));
     at = found + literal.length;
   }
-  return uri.length - last.length >= at && uri.endsWith(last);
+  if (how === 'loosely') return true;
+  const expressions = uriTemplate.match(EXPRESSION) ?? [];
+  return [...taken, uri.slice(at, end)].every(
+    (value, index) => !value.includes('/') || TAKES_SLASHES.test(expressions[index] ?? ''),
+  );
+}
+
+/** How many characters of a URI a template says itself. */
+export function literalLength(uriTemplate: string): number {
+  return uriTemplate.replace(EXPRESSION, '').length;
 }
 
 function encode(value: unknown): string {

@@ -1,6 +1,6 @@
 /** The transparent front: every tool of the profile under its exposed name; nothing but names is changed. */
 import type { Item, Tool } from '../catalog/list.ts';
-import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
+import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/names.ts';
 import { McpxError, RpcError } from '../errors.ts';
 import type { ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
@@ -9,12 +9,14 @@ import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
 import { exposeLinks, exposePage } from './links.ts';
 import { provenance } from './natives.ts';
+import { seek } from './seek.ts';
 
 interface Target extends Named {
   tool: Tool;
 }
 
-export function createAggregate({ router, settings, listed }: FrontDeps): Face {
+export function createAggregate(deps: FrontDeps): Face {
+  const { router, settings } = deps;
   let known: { revision: string; table: NameTable<Target> } | undefined;
   const table = () => {
     const revision = router.revision();
@@ -32,7 +34,11 @@ export function createAggregate({ router, settings, listed }: FrontDeps): Face {
     call(name, args, way) {
       const target = table().get(name);
       if (target !== undefined) return callTarget(target, args, way);
-      return listed().then(() => callTarget(table().get(name) ?? missing(name, way), args, way));
+      const sought = {
+        find: () => table().get(name),
+        mayHave: (server: string) => mayBeOf(server, name, settings.naming),
+      };
+      return seek(sought, deps).then((found) => callTarget(found ?? missing(name, way), args, way));
     },
   };
 

@@ -2,6 +2,7 @@
 import type { ListKind, Tool } from '../catalog/list.ts';
 import { pageOf } from '../catalog/pages.ts';
 import type { ToolSearch } from '../catalog/search.ts';
+import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
 import { towards, withServer } from '../router/reverse.ts';
@@ -76,6 +77,8 @@ export interface FrontDeps {
   search: ToolSearch;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
+  /** Lists a server for this client, where only what was stored is known of it. */
+  verify(server: string): Promise<void>;
 }
 
 /** What makes a front different from another. */
@@ -115,10 +118,15 @@ const FACES = {
 type Method = (params: Params, way: Way) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
-  const { caller, wishes } = deps;
+  const { caller, wishes, settings } = deps;
   // Nothing is told to a client that has not said hello; requests that stand alone have nothing to say first.
   const ready = createGate();
   if (downstream.lasts === 'request') ready.open();
+  const arrive = () => {
+    if (ready.isOpen) return;
+    wishes.join(caller.key);
+    ready.open();
+  };
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
   const face = FACES[kind]({ ...deps, shelf });
@@ -158,7 +166,10 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     if (!deps.router.sees(server)) return;
     if (method === 'notifications/resources/updated') {
       const resource = { server, uri: String(params.uri) };
-      const uri = wishes.wanted(resource, caller.key, spoke);
+      const asked = wishes.wanted(resource, caller.key, spoke);
+      const part = () =>
+        wishes.wantsWhole(resource, caller.key, spoke) ? exposeUri(resource, settings.naming.resources) : undefined;
+      const uri = asked ?? part();
       // It may have been denied since it was subscribed to.
       if (uri === undefined || !deps.router.sees(server, resource.uri)) return;
       downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));
@@ -175,7 +186,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     key: downstream.key,
     request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId, verbatim }) {
       // Some clients never say so, and go ahead.
-      if (method !== 'initialize') ready.open();
+      if (method !== 'initialize') arrive();
       const answer = methods.get(method);
       if (answer === undefined) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`));
       const meta = passableMeta(params);
@@ -197,7 +208,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     tool: (name) => face.tool?.(name),
     notification({ method }) {
       // Cancellation and progress were handled by the listener.
-      if (method === 'notifications/initialized') ready.open();
+      if (method === 'notifications/initialized') arrive();
       if (method !== 'notifications/roots/list_changed') return;
       roots.forget();
       wishes.rootsChanged(caller.key);

@@ -1,8 +1,8 @@
 /** Prompts, resources and completion as MCP itself has them, in both fronts: exposed names and URIs outside, true ones inside. */
 import type { Item } from '../catalog/list.ts';
-import { exposeNames, type Named, type NameTable } from '../catalog/names.ts';
+import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/names.ts';
 import { pageOf } from '../catalog/pages.ts';
-import { exposeTemplate, exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
+import { exposeTemplate, exposeUri, fitsTemplate, type Located, literalLength, locateUri } from '../catalog/uris.ts';
 import { RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
 import type { Forward, Way } from '../router/router.ts';
@@ -10,6 +10,7 @@ import { isLogLevel } from '../router/wishes.ts';
 import { INVALID_PARAMS, isRecord, type Params, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeMessages } from './links.ts';
+import { seek } from './seek.ts';
 
 interface Prompt extends Named {
   item: Item;
@@ -26,12 +27,10 @@ export interface OwnResources {
 
 const NOTHING_OWN: OwnResources = { list: () => [], read: () => undefined };
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'wishes'>;
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'verify' | 'wishes'>;
 
-export function createNatives(
-  { router, settings, listed, wishes }: Deps,
-  own: OwnResources = NOTHING_OWN,
-): Map<string, Native> {
+export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<string, Native> {
+  const { router, settings, listed, wishes } = deps;
   const style = settings.naming.resources;
   let known: { revision: string; prompts: NameTable<Prompt> } | undefined;
 
@@ -45,34 +44,36 @@ export function createNatives(
   };
 
   async function promptOf(name: unknown, way: Way): Promise<Prompt> {
-    if (!prompts().has(String(name))) await listed();
-    const prompt = prompts().get(String(name));
+    const exposed = String(name);
+    const find = () => prompts().get(exposed);
+    const mayHave = (server: string) => mayBeOf(server, exposed, settings.naming);
+    const prompt = find() ?? (await seek({ find, mayHave }, deps));
     if (prompt !== undefined) return prompt;
-    router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(String(name)), way);
+    router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(exposed), way);
     throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${asName(name)}`);
   }
 
   /** Where a URI that a client names really is. */
   async function resourceAt(uri: unknown, way: Way): Promise<Located> {
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
-    const isThere = (found: Located) => deps().some(({ name }) => name === found.server);
+    const isThere = (found: Located) => views().some(({ name }) => name === found.server);
     const of = (server: string | undefined) => (server === undefined ? undefined : { server, uri });
     // What says where it is, or certainly is there, does not wait for the lists of others.
-    const known = style === 'keep' ? of(certainHolderOf(uri, deps())) : locateUri(uri);
+    const known = style === 'keep' ? of(certainHolderOf(uri, views())) : locateUri(uri);
     if (known !== undefined && isThere(known)) return known;
-    await listed();
-    const found = style === 'keep' ? of(holderOf(uri, deps()) ?? onlyHolder(deps())) : known;
+    const find = () => holderOf(uri, views()) ?? onlyHolder(views());
+    const found = style === 'keep' ? of(await seek({ find }, deps)) : await listed().then(() => known);
     if (found !== undefined && isThere(found)) return found;
     router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
     throw new RpcError(code, 'Resource not found', { uri });
   }
-  const deps = () => router.servers();
+  const views = () => router.servers();
 
   /** Where a client subscribed to a URI, whoever has it by now. */
   function subscribedAt(uri: unknown, holder: string): Located | undefined {
     if (typeof uri !== 'string') return undefined;
-    const places = style === 'keep' ? deps().map(({ name: server }) => ({ server, uri })) : [locateUri(uri)];
+    const places = style === 'keep' ? views().map(({ name: server }) => ({ server, uri })) : [locateUri(uri)];
     return places.find((place) => place !== undefined && wishes.wanted(place, holder) !== undefined);
   }
 
@@ -160,8 +161,8 @@ export function createNatives(
         return exposeMessages(result, server, style);
       },
     ],
-    ['resources/list', list('resources', () => [...exposedResources(deps(), style), ...own.list()])],
-    ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(deps(), style))],
+    ['resources/list', list('resources', () => [...exposedResources(views(), style), ...own.list()])],
+    ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(views(), style))],
     ['resources/read', async (params, way) => own.read(params.uri) ?? read(params, way)],
     [
       'resources/subscribe',
@@ -206,30 +207,40 @@ export function createNatives(
 type Views = ReturnType<FrontDeps['router']['servers']>;
 type Style = FrontDeps['settings']['naming']['resources'];
 
-/** With URIs kept, the first server that lists one has it. */
 function exposedResources(views: Views, style: Style): Item[] {
-  const seen = new Map<string, Item>();
-  for (const { name: server, resources } of views) {
-    for (const item of resources) {
-      const uri = exposeUri({ server, uri: String(item.uri) }, style);
-      if (!seen.has(uri)) seen.set(uri, provenance(item, server, { uri }));
-    }
-  }
-  return [...seen.values()];
+  const all = views.flatMap(({ name: server, resources }) =>
+    resources.map((item) => provenance(item, server, { uri: exposeUri({ server, uri: String(item.uri) }, style) })),
+  );
+  return firsts(all, 'uri');
 }
 
 function exposedTemplates(views: Views, style: Style): Item[] {
-  return views.flatMap(({ name: server, templates }) =>
+  const all = views.flatMap(({ name: server, templates }) =>
     templates.map((item) =>
       provenance(item, server, { uriTemplate: exposeTemplate(server, String(item.uriTemplate), style) }),
     ),
   );
+  return firsts(all, 'uriTemplate');
 }
 
-/** For kept URIs: who lists it, else whose template it fits. */
+/** With URIs kept, the first server that lists one has it. */
+function firsts(items: Item[], key: string): Item[] {
+  const seen = new Map<unknown, Item>();
+  for (const item of items) if (!seen.has(item[key])) seen.set(item[key], item);
+  return [...seen.values()];
+}
+
+/** For kept URIs: who lists it, else who has the template itself, else whose template it fits: the one that says most of it, and the first of several. */
 function holderOf(uri: string, views: Views): string | undefined {
-  const fits = ({ uriTemplate }: Item) => uriTemplate === uri || fitsTemplate(String(uriTemplate), uri);
-  return listerOf(uri, views) ?? views.find(({ templates }) => templates.some(fits))?.name;
+  const all = views.flatMap(({ name, templates }) =>
+    templates.map(({ uriTemplate }) => ({ name, template: String(uriTemplate) })),
+  );
+  const [fitting] = all
+    .filter(({ template }) => fitsTemplate(template, uri, 'strictly'))
+    .sort((one, other) => literalLength(other.template) - literalLength(one.template));
+  // Not every client expands templates by the book.
+  const last = () => fitting ?? all.find(({ template }) => fitsTemplate(template, uri));
+  return listerOf(uri, views) ?? (all.find(({ template }) => template === uri) ?? last())?.name;
 }
 
 /** The same, unless what is still to be listed may change it: earlier servers come first, and lists before templates. */

@@ -40,7 +40,8 @@ export function createTaskMethods({ router, settings, listed }: Deps): Map<strin
     async (params, way) => {
       const server = await serverOf(method, params.taskId);
       const name = String(params.taskId);
-      const answer = await router.forward({ ...way, server, kind: 'task', name, method, params });
+      const via = tasks.via(name, server);
+      const answer = await router.forward({ ...way, via, server, kind: 'task', name, method, params });
       return exposeOutcome(answer, server, settings.naming.resources);
     };
 

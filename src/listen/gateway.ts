@@ -2,7 +2,7 @@
 import type { ToolSearch } from '../catalog/search.ts';
 import type { FrontKind } from '../config/config.ts';
 import type { ServerEdit } from '../config/edit.ts';
-import type { Downstream, Front } from '../front/front.ts';
+import type { Downstream, Front, FrontDeps } from '../front/front.ts';
 import type { Reading } from '../front/meter.ts';
 import type { Family } from '../observe/exposition.ts';
 import type { Savings } from '../observe/ledger.ts';
@@ -33,6 +33,7 @@ export interface Entrance {
   search: ToolSearch;
   /** Resolves when every upstream was listed, or after the configured wait. */
   listed(): Promise<void>;
+  verify: FrontDeps['verify'];
   /** What a client reads before the first question, without the compact front and with it. */
   reading(): Reading;
   close(): void;

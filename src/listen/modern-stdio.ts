@@ -1,4 +1,5 @@
 /** MCP of 2026-07-28 over stdio: one client, whose requests say each for themselves who it is and what it can answer. */
+import { isWithin, locateUri } from '../catalog/uris.ts';
 import { McpxError, RpcError } from '../errors.ts';
 import { isLogLevel, levelRank } from '../router/wishes.ts';
 import { META } from '../upstream/revisions.ts';
@@ -178,11 +179,19 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
 /** Tells a listener of what it may have; false where that is nothing. */
 function begin(listener: Listener, honoured: Params): boolean {
   const methods = new Set(methodsOf(honoured));
-  listener.news.begin((method, { uri }) => {
-    const wanted = method !== 'notifications/resources/updated' || listener.uris.includes(uri);
+  listener.news.begin((method, params) => {
+    const wanted = method !== 'notifications/resources/updated' || listener.uris.some((uri) => isOf(uri, params));
     return wanted && methods.has(method);
   });
   return methods.size > 0;
+}
+
+/** Whether news are of what was subscribed to under this URI, or of a part of it. */
+function isOf(asked: unknown, { uri, _meta }: Params): boolean {
+  if (uri === asked) return true;
+  const { 'dev.mcpx/server': server, 'dev.mcpx/uri': own } = isRecord(_meta) ? _meta : {};
+  const whole = locateUri(String(asked)) ?? { server, uri: String(asked) };
+  return whole.server === server && isWithin(String(own), whole.uri);
 }
 
 function aborted(...signals: AbortSignal[]): Promise<void> {

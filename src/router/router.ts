@@ -40,13 +40,15 @@ export interface Router {
   /** Throws not_found for what is denied, exactly as for what is missing. */
   forward(request: Forward): Promise<unknown>;
   /** What servers still do for this client. */
-  readonly tasks: Pick<OwnTasks, 'servers' | 'mayOwn'>;
+  readonly tasks: Pick<OwnTasks, 'servers' | 'via' | 'mayOwn'>;
   /** A name was asked for that is not there; recorded where `pick` finds what it means among what is denied. */
   missed(kind: Kind, pick: (denied: Named[]) => Named | undefined, way: Way): void;
 }
 
 export interface RouterDeps {
-  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'verify' | 'revision' | 'isCurrent' | 'renew'>;
+  catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'revision' | 'isCurrent' | 'renew'>;
+  /** Lists a server for this client, where only what was stored is known of it. */
+  verify: (server: string) => Promise<void>;
   pool: Pick<Pool, 'get'>;
   access: Access;
   /** The set of capabilities that the client offers, see `offeredKey` (default: whatever was seen last). */
@@ -64,7 +66,7 @@ export interface RouterDeps {
 }
 
 export function createRouter(deps: RouterDeps): Router {
-  const { catalog, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
+  const { catalog, verify, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
   const { pins = NO_PINS.session('', offered), pinned = () => 0 } = deps;
   const tasks = deps.tasks ?? createTasks().of({ holder: '', known: 'by session' });
   const views = createViews({ catalog, access, offered, pins, pinned });
@@ -85,7 +87,7 @@ export function createRouter(deps: RouterDeps): Router {
     const found = views.tool(server, tool);
     if (found !== undefined) return found;
     // What is on the disk may be older than the tool.
-    await catalog.verify(server);
+    await verify(server);
     const listed = views.tool(server, tool);
     if (listed !== undefined) return listed;
     const now = views.entry(server) ?? entry;
@@ -181,9 +183,10 @@ export function createRouter(deps: RouterDeps): Router {
       else record('failed', { reason: reasonOf(error) });
       throw describe(error, request.server, request.tool);
     };
-    const succeeded = (answer: unknown): ToolResult => {
+    const succeeded = (via: Connection, answer: unknown): ToolResult => {
       if (!isRecord(answer)) return failed(noResult(request));
       admission.leave();
+      tasks.note(via, answer);
       return answered(request, listed.tool, args, record, answer);
     };
     try {
@@ -192,15 +195,15 @@ export function createRouter(deps: RouterDeps): Router {
       return Promise.reject(error);
     }
     try {
-      return sendCall(request, listed, args).then(succeeded, failed);
+      const via = connectionTo(request.server, request);
+      return sendCall(via, request, listed, args).then((answer) => succeeded(via, answer), failed);
     } catch (error) {
       return Promise.reject(error).catch(failed);
     }
   }
 
   /** Where a client relies on what it was shown, nothing runs on a connection that may have changed it. */
-  function sendCall(request: ToolCall, listed: ListedTool, args: unknown): Promise<unknown> {
-    const connection = connectionTo(request.server, request);
+  function sendCall(connection: Connection, request: ToolCall, listed: ListedTool, args: unknown): Promise<unknown> {
     if (catalog.isCurrent(connection) || !views.relies(request.server))
       return sendOn(connection, request, listed, args);
     return catalog.renew(connection).then(() => sendOn(connection, request, unchanged(request.server, listed), args));
@@ -228,7 +231,6 @@ export function createRouter(deps: RouterDeps): Router {
   function answered(request: ToolCall, tool: Tool, args: unknown, record: Recorder, result: ToolResult): ToolResult {
     const { server, mode } = request;
     record(result.isError === true ? 'tool_error' : 'ok', { result });
-    tasks.note(server, result);
     // Who calls verbatim is never shown what worked before.
     if (result.isError === true) experience.failed(server, tool.name);
     else if (mode !== 'verbatim') experience.worked(server, tool.name, args);
@@ -285,10 +287,7 @@ export function createRouter(deps: RouterDeps): Router {
 }
 
 /** How a thing is used. */
-const METHODS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' } as const satisfies Record<
-  Kind,
-  string
->;
+const METHODS: Record<Kind, string> = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' };
 
 type Recorder = ReturnType<Calls['begin']>;
 

@@ -1,12 +1,15 @@
-/** Work that servers go on with after their answer: which server does it, and for whom. Nobody else learns of it. */
+/** Work that servers go on with after their answer: which server does it, on which connection, and for whom. Nobody else learns of it. */
+import type { Connection } from '../upstream/connection.ts';
 import { isRecord } from '../wire/message.ts';
 
 /** The tasks of one client. */
 export interface OwnTasks {
   /** Takes note of a task that the result of a call announces. */
-  note(server: string, result: unknown): void;
+  note(via: Connection, result: unknown): void;
   /** Who does it: nobody for a task of somebody else, or one from before this process; several where servers chose the same id. */
   servers(id: unknown): string[];
+  /** Where such a server does it: what this client has of it now may be another process. Undefined once that has ended. */
+  via(id: unknown, server: string): Connection | undefined;
   /** Whether it may be a task of this client all the same: where there are no tokens, everybody is the same person. */
   mayOwn(id: unknown): boolean;
 }
@@ -20,21 +23,28 @@ const MAX_TASKS = 10_000;
 
 export function createTasks(): Tasks {
   /** By who began it and its id, which only its own server makes sure to use once. */
-  const tasks = new Map<string, { id: string; servers: Set<string> }>();
+  const tasks = new Map<string, { id: string; servers: Map<string, WeakRef<Connection>> }>();
   const isKnown = (id: string) => [...tasks.values()].some((task) => task.id === id);
   return {
     of: ({ holder, known }) => ({
-      note(server, result) {
+      note(via, result) {
         const id = idIn(result);
         if (id === undefined) return;
         const key = keyOf(holder, id);
-        const task = tasks.get(key) ?? { id, servers: new Set() };
+        const task = tasks.get(key) ?? { id, servers: new Map<string, WeakRef<Connection>>() };
         const [oldest] = tasks.keys();
         if (!tasks.has(key) && tasks.size >= MAX_TASKS && oldest !== undefined) tasks.delete(oldest);
-        task.servers.add(server);
+        task.servers.set(via.name, new WeakRef(via));
         tasks.set(key, task);
       },
-      servers: (id) => [...(tasks.get(keyOf(holder, String(id)))?.servers ?? [])],
+      servers: (id) => [...(tasks.get(keyOf(holder, String(id)))?.servers.keys() ?? [])],
+      via(id, server) {
+        const via = tasks
+          .get(keyOf(holder, String(id)))
+          ?.servers.get(server)
+          ?.deref();
+        return via?.state.kind === 'closed' ? undefined : via;
+      },
       mayOwn: (id) => known === 'by session' && !isKnown(String(id)),
     }),
   };

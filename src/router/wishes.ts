@@ -1,5 +1,5 @@
 /** What downstreams want of upstreams as long as they are there: news of resources, and a log level. */
-import type { Located } from '../catalog/uris.ts';
+import { isWithin, type Located } from '../catalog/uris.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection } from '../upstream/connection.ts';
@@ -26,6 +26,10 @@ export interface Wishes {
   unsubscribe(resource: Located, holder: string): Connection | undefined;
   /** The URI under which that downstream wants news (of whoever spoke, where that is known); undefined where it wants none. */
   wanted(resource: Located, holder: string, spoke?: Connection): string | undefined;
+  /** Whether it wants news of something that the resource is a part of. */
+  wantsWhole(resource: Located, holder: string, spoke?: Connection): boolean;
+  /** A downstream is there, and hears what servers say, as long as it sets no level all of it. */
+  join(holder: string): void;
   /** What serves this downstream alone is set to its level, what several share to the most talkative one that anybody wants. */
   setLevel(level: LogLevel, holder: string): void;
   /** Whether a message of this level is for that downstream; one that set none gets all. */
@@ -55,7 +59,10 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
   const resources = new Map<string, Located & { holders: Map<string, Wish> }>();
   /** How many of them each downstream wants. */
   const counts = new Map<string, number>();
-  const levels = new Map<string, number>();
+  /** Of each downstream that is there; undefined for one that set none. */
+  const levels = new Map<string, number | undefined>();
+  /** What each conversation was told, if anything: what a server says by itself is not ours to change. */
+  const told = new WeakMap<Connection, number>();
   const keyOf = ({ server, uri }: Located) => JSON.stringify([server, uri]);
 
   /** Sent to what is running; what is not will be told when it is connected. */
@@ -69,13 +76,21 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
   /** What a connection that is one downstream's own is told is for that one to say. */
   const tellLevel = (connection: Connection) => {
     const { owner, hello } = connection;
-    const lowest = owner === undefined ? Math.min(...levels.values()) : levels.get(owner);
-    const level = LEVELS[lowest ?? Number.NaN];
-    if (level !== undefined && hello?.capabilities.logging !== undefined)
-      tell(connection, 'logging/setLevel', { level });
+    if (hello?.capabilities.logging === undefined) return;
+    const before = told.get(connection);
+    const wanted = owner === undefined ? [...levels.values()] : [levels.get(owner)];
+    if (before === undefined && wanted.every((rank) => rank === undefined)) return;
+    const rank = wanted.length === 0 ? 0 : Math.min(...wanted.map((rank) => rank ?? 0));
+    if (rank === before) return;
+    told.set(connection, rank);
+    tell(connection, 'logging/setLevel', { level: LEVELS[rank] });
   };
 
-  const concerning = (holder: string) => pool.all().filter(({ owner }) => owner === undefined || owner === holder);
+  /** What several share, and what is this downstream's own. */
+  const tellLevels = (holder?: string) => {
+    for (const connection of pool.all())
+      if (connection.owner === undefined || connection.owner === holder) tellLevel(connection);
+  };
 
   /** What it was asked of, where nobody else has the same of it. */
   const end = (resource: Located, holder: string): Connection | undefined => {
@@ -113,11 +128,23 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
     unsubscribe: end,
     wanted(resource, holder, spoke) {
       const wish = resources.get(keyOf(resource))?.holders.get(holder);
-      return wish !== undefined && (spoke === undefined || isSame(wish.via, spoke)) ? wish.asked : undefined;
+      return isOf(wish, spoke) ? wish?.asked : undefined;
+    },
+    wantsWhole({ server, uri }, holder, spoke) {
+      if ((counts.get(holder) ?? 0) === 0) return false;
+      for (const whole of resources.values()) {
+        if (whole.server === server && isWithin(uri, whole.uri) && isOf(whole.holders.get(holder), spoke)) return true;
+      }
+      return false;
+    },
+    join(holder) {
+      if (levels.has(holder)) return;
+      levels.set(holder, undefined);
+      tellLevels();
     },
     setLevel(level, holder) {
       levels.set(holder, levelRank(level));
-      for (const connection of concerning(holder)) tellLevel(connection);
+      tellLevels(holder);
     },
     hears: (level, holder) => levelRank(level) >= (levels.get(holder) ?? 0),
     rootsChanged(holder) {
@@ -125,7 +152,7 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
       for (const connection of own) connection.notify('notifications/roots/list_changed');
     },
     leave(holder) {
-      levels.delete(holder);
+      if (levels.delete(holder)) tellLevels();
       for (const { server, uri } of [...resources.values()]) {
         const via = end({ server, uri }, holder);
         if (via !== undefined) tell(via, 'resources/unsubscribe', { uri });
@@ -140,6 +167,7 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
       }
     },
     connected(connection) {
+      told.delete(connection);
       tellLevel(connection);
       for (const { server, uri, holders } of resources.values()) {
         if (server !== connection.name) continue;
@@ -152,6 +180,11 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
 /** What cannot be reached says so in its state, and is tried again. */
 function wake(connection: Connection | undefined): void {
   connection?.connect().catch(() => undefined);
+}
+
+/** Whether a wish, if there is one, was made of whoever spoke. */
+function isOf(wish: Wish | undefined, spoke: Connection | undefined): boolean {
+  return wish !== undefined && (spoke === undefined || isSame(wish.via, spoke));
 }
 
 /** Whether two are one conversation: in the modern era one serves all sets of capabilities. */

@@ -1,4 +1,4 @@
-/** What was asked for once and holds beyond its answer: subscriptions and the log level, asked for again when the next conversation begins, and tasks. */
+/** What was asked for once and holds beyond its answer: subscriptions, asked for again when the next conversation begins, and tasks. */
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Peer } from '../wire/peer.ts';
 
@@ -15,7 +15,7 @@ export interface Standing {
   renew(peer: Pick<Peer, 'request'>): void;
 }
 
-const LASTING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel']);
+const LASTING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
 
 /** ms that a task may keep its server at most. */
 const LONGEST_TASK = 24 * 60 * 60_000;
@@ -24,7 +24,6 @@ export function createStanding(): Standing {
   const subscriptions = new Map<unknown, Params>();
   /** Until when each is worked on, and its result kept, monotonic ms. */
   const tasks = new Map<string, number>();
-  let level: Params | undefined;
 
   /** A task as its server describes it: inside `task` where it has just begun. */
   const see = (said: unknown) => {
@@ -56,17 +55,12 @@ export function createStanding(): Standing {
       if (method === 'tasks/result') tasks.delete(String(params.taskId));
       else if (method === 'resources/subscribe') subscriptions.set(params.uri, params);
       else if (method === 'resources/unsubscribe') subscriptions.delete(params.uri);
-      else if (method === 'logging/setLevel') level = params;
     },
     renew(peer) {
       // The next conversation is with somebody who has never heard of them, as a rule.
       tasks.clear();
-      const again = (method: string, params: Params) => {
-        // What the upstream no longer has cannot be subscribed to; it says so when it is read.
-        peer.request(method, params).catch(() => undefined);
-      };
-      if (level) again('logging/setLevel', level);
-      for (const params of subscriptions.values()) again('resources/subscribe', params);
+      // What the upstream no longer has cannot be subscribed to; it says so when it is read.
+      for (const params of subscriptions.values()) peer.request('resources/subscribe', params).catch(() => undefined);
     },
   };
 }

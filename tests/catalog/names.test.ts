@@ -1,7 +1,7 @@
 /** Exposed names: injective, within the limit, stable. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exposeNames, type Named } from '../../src/catalog/names.ts';
+import { exposeNames, mayBeOf, type Named } from '../../src/catalog/names.ts';
 import { DEFAULTS } from '../../src/config/config.ts';
 
 const naming = DEFAULTS.naming;
@@ -101,7 +101,16 @@ test('names are injective and within the limit, whatever servers and tools are c
       const items = pairs.map(([server, name]) => item(server, name));
       const { table } = exposeNames(items, naming);
       expect(table.size).toBe(items.length);
-      for (const name of table.keys()) expect(name.length).toBeLessThanOrEqual(naming.maxLength);
+      for (const [name, { server }] of table) {
+        expect(name.length).toBeLessThanOrEqual(naming.maxLength);
+        expect(mayBeOf(server, name, naming)).toBe(true);
+      }
     }),
   );
+});
+
+test('only where names begin with their servers do they tell whose they can be', () => {
+  expect(mayBeOf('github', 'slack__post', naming)).toBe(false);
+  for (const style of ['plain', 'collision'] as const)
+    expect(mayBeOf('github', 'slack__post', { ...naming, style })).toBe(true);
 });

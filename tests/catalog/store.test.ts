@@ -107,6 +107,25 @@ test('what each set of capabilities was offered outlives the process', async () 
   expect(second.catalog.find('one', 'samples')).toBeDefined();
 });
 
+test('a tool that is newer than the disk is found for the set of capabilities of who asks', async () => {
+  const folder = temp();
+  const lister = ({ catalog }: ReturnType<typeof open>, tools: string[]) => ({
+    name: 'one',
+    spec: specOf('one'),
+    offered: 'roots',
+    connect: async () => catalog.server('one')!.hello!,
+    request: async () => ({ tools: tools.map((name) => ({ name })) }),
+  });
+  const first = open(folder, { tools: [{ name: 'old' }] });
+  await first.catalog.settle(1000);
+  first.catalog.connected('one', lister(first, ['old']));
+  await expect.poll(() => first.catalog.find('one', 'old', 'roots')).toBeDefined();
+  const second = open(folder, { tools: [{ name: 'old' }, { name: 'new' }] });
+  await second.catalog.settle(0);
+  await second.catalog.verify('one', lister(second, ['old', 'new']));
+  expect(second.catalog.find('one', 'new', 'roots')).toBeDefined();
+});
+
 test('a server that cannot be reached keeps what is known of it', async () => {
   const folder = temp();
   await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pageOf } from '../../src/catalog/pages.ts';
-import { exposeTemplate, exposeUri, fitsTemplate, locateUri } from '../../src/catalog/uris.ts';
+import { exposeTemplate, exposeUri, fitsTemplate, isWithin, locateUri } from '../../src/catalog/uris.ts';
 
 describe('URIs', () => {
   test('whatever a server calls its resource, the wrapped URI leads back to it', () => {
@@ -62,8 +62,36 @@ describe('URIs', () => {
     expect(fitsTemplate(template, uri)).toBe(expected);
   });
 
+  test.each([
+    ['file:///{path}', 'file:///a', true],
+    ['file:///{path}', 'file:///a/b', false],
+    ['file:///{path}', 'file:///a%2Fb', true],
+    ['file:///{+path}', 'file:///a/b', true],
+    ['file://{/path*}', 'file:///a/b', true],
+    ['x://{a}/mid/{b}.txt', 'x://1/mid/2.txt', true],
+    ['x://{a}/mid/{b}.txt', 'x://1/0/mid/2.txt', false],
+    ['x://{a}/mid/{b}.txt', 'x://1/mid/2/3.txt', false],
+    ['x://plain', 'x://plain', true],
+    ['a{b}a', 'a', false],
+  ])('strictly, %s and %s: %j', (template, uri, expected) => {
+    expect(fitsTemplate(template, uri, 'strictly')).toBe(expected);
+  });
+
+  test.each([
+    ['file:///dir/a', 'file:///dir', true],
+    ['file:///dir/a/b', 'file:///dir/', true],
+    ['x://page#part', 'x://page', true],
+    ['x://page?part', 'x://page', true],
+    ['file:///directory', 'file:///dir', false],
+    ['file:///dir', 'file:///dir', false],
+    ['file:///dir', 'file:///dir/a', false],
+  ])('whether %s is within %s: %j', (uri, whole, expected) => {
+    expect(isWithin(uri, whole)).toBe(expected);
+  });
+
   test('a template of many variables does not stall', () => {
     expect(fitsTemplate(`${'{a}x'.repeat(2000)}y`, 'x'.repeat(20_000))).toBe(false);
+    expect(fitsTemplate(`${'{a}x'.repeat(2000)}{b}`, `${'x'.repeat(20_000)}/`, 'strictly')).toBe(false);
   });
 });
 

@@ -1,9 +1,15 @@
 /** The aggregate front: every tool under its exposed name, nothing else changed. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createCatalogStore } from '../../src/catalog/store.ts';
 import { locateUri } from '../../src/catalog/uris.ts';
+import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { createFront } from '../../src/front/front.ts';
+import { createLog } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';
-import { createWorld } from '../world.ts';
+import { createWorld, type Script } from '../world.ts';
 
 const TOOL = {
   name: 'search',
@@ -25,6 +31,34 @@ function open() {
       { signal: new AbortController().signal, progress: () => undefined },
     );
   return { ...world, request };
+}
+
+/** Runs that share what is stored of their servers, which have these tools. */
+function stored() {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-aggregate-'));
+  return async (servers: Record<string, string[] | Promise<never>>, naming: Partial<Settings['naming']> = {}) => {
+    const starts: string[] = [];
+    const scripts = Object.entries(servers).map(([name, tools]): [string, Script] => [
+      name,
+      {
+        answer: async (method) => {
+          if (method !== 'tools/list') return { content: [] };
+          starts.push(name);
+          return { tools: (await tools).map((tool) => ({ name: tool })) };
+        },
+        ...(name === 'denied' && { spec: { tools: { deny: ['*'] } } }),
+      },
+    ]);
+    const world = createWorld(Object.fromEntries(scripts), {
+      settings: { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } },
+      store: createCatalogStore({ folder, log: createLog({ write: () => undefined }) }),
+    });
+    const front = createFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
+    const request = (method: string, params: Params = {}) =>
+      front.request({ method, params }, { signal: new AbortController().signal });
+    await request('tools/list');
+    return { request, starts };
+  };
 }
 
 test('tools keep every field but the name, and say where they come from', async () => {
@@ -64,6 +98,29 @@ test.each([
 
 test('an unknown name is a protocol error', async () => {
   await expect(open().request('tools/call', { name: 'github.search' })).rejects.toMatchObject({ code: -32602 });
+});
+
+test('what is newer than what was stored is looked for once, in the servers that may have it', async () => {
+  const run = stored();
+  await run({ one: ['old'], other: ['old'], denied: ['secret'] });
+  const { request, starts } = await run({
+    one: ['old', 'new'],
+    other: ['old', 'new'],
+    denied: ['secret', 'new'],
+  });
+  expect(await request('tools/call', { name: 'one__new' })).toMatchObject({ content: [] });
+  expect(starts).toEqual(['one']);
+  for (const name of ['nobody__new', 'denied__new', 'denied__none', 'other__none', 'other__nothing'])
+    await expect(request('tools/call', { name })).rejects.toThrow(`Unknown tool: ${name}`);
+  expect(starts).toEqual(['one', 'denied', 'other']);
+});
+
+test('what one server has does not wait for another that is slow to say', async () => {
+  const run = stored();
+  const naming = { style: 'plain' } as const;
+  await run({ slow: ['old'], quick: ['old'] }, naming);
+  const { request } = await run({ slow: new Promise(() => undefined), quick: ['old', 'new'] }, naming);
+  expect(await request('tools/call', { name: 'new' })).toMatchObject({ content: [] });
 });
 
 test('there are no instructions of ours', async () => {

@@ -1,9 +1,14 @@
 /** Prompts, resources, templates and completion through a front: exposed outside, true inside. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type CatalogStore, createCatalogStore } from '../../src/catalog/store.ts';
 import { exposeUri } from '../../src/catalog/uris.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
-import { createFront } from '../../src/front/front.ts';
+import { createFront, type Downstream } from '../../src/front/front.ts';
+import { createLog } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';
 import { createWorld, type Script } from '../world.ts';
 
@@ -24,9 +29,9 @@ const full = (more: Script = {}): Script => ({
   ...more,
 });
 
-function open(scripts: Record<string, Script>, naming: Partial<Settings['naming']> = {}) {
+function open(scripts: Record<string, Script>, naming: Partial<Settings['naming']> = {}, store?: CatalogStore) {
   const settings = { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } };
-  const world = createWorld(scripts, { settings });
+  const world = createWorld(scripts, { settings, ...(store && { store }) });
   const told: unknown[] = [];
   const front = createFront('aggregate', world.deps, { key: 'k', notify: (...said) => told.push(said) });
   const request = (method: string, params: Params = {}) =>
@@ -50,6 +55,34 @@ test.each<[Settings['naming']['resources'], string]>([
   await front.request({ method: 'resources/subscribe', params: { uri } }, { signal });
   await front.request({ method, params: { uri } }, { signal });
   expect(sent().at(-1)).toMatchObject({ server: 'a', method, params: { uri: 'file:///a' } });
+});
+
+test('a prompt and a resource that are newer than what was stored are found in their server', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-natives-'));
+  const store = createCatalogStore({ folder, log: createLog({ write: () => undefined }) });
+  const listing = (names: string[]) =>
+    full({
+      answer: (method, params) => {
+        if (method === 'prompts/list') return { prompts: names.map((name) => ({ name })) };
+        if (method === 'resources/list') return { resources: names.map((name) => ({ uri: `x://${name}`, name })) };
+        return method === 'resources/templates/list' ? {} : full().answer?.(method, params, {});
+      },
+    });
+  const naming = { resources: 'keep' } as const;
+  await open({ a: listing([]), b: listing([]) }, naming, store).request('prompts/list');
+  for (const [method, params] of [
+    ['prompts/get', { name: 'b__new' }],
+    ['resources/read', { uri: 'x://new' }],
+  ] as const) {
+    const { request, sent } = open({ a: listing([]), b: listing(['new']) }, naming, {
+      ...store,
+      write: () => undefined,
+    });
+    await request(method, params);
+    expect(sent()).toMatchObject([{ server: 'b', method }]);
+    await expect(request('prompts/get', { name: 'b__none' })).rejects.toMatchObject({ code: -32602 });
+    await expect(request('resources/read', { uri: 'x://none' })).rejects.toMatchObject({ code: -32002 });
+  }
 });
 
 describe('prompts', () => {
@@ -132,6 +165,63 @@ describe('resources', () => {
     expect(one.sent()).toMatchObject([{ server: 'a', params: { uri: 'other://x' } }]);
   });
 
+  describe('kept, with templates of several servers', () => {
+    const having = (...templates: string[]) =>
+      full({
+        answer: (method, params) => {
+          if (method === 'resources/list') return {};
+          if (method === 'resources/templates/list')
+            return { resourceTemplates: templates.map((uriTemplate) => ({ uriTemplate })) };
+          return full().answer?.(method, params, {});
+        },
+      });
+    const two = () =>
+      open(
+        {
+          a: having('file:///{name}', 'x://{+rest}', 'dup://{x}'),
+          b: having('file:///logs/{id}', 'x://logs/{id}', 'dup://{x}', 'own://{x}'),
+        },
+        { resources: 'keep' },
+      );
+
+    test('each is listed once, as the first has it', async () => {
+      const { resourceTemplates } = await two().request('resources/templates/list');
+      expect(resourceTemplates.map((one: any) => [one._meta['dev.mcpx/server'], one.uriTemplate])).toEqual([
+        ['a', 'file:///{name}'],
+        ['a', 'x://{+rest}'],
+        ['a', 'dup://{x}'],
+        ['b', 'file:///logs/{id}'],
+        ['b', 'x://logs/{id}'],
+        ['b', 'own://{x}'],
+      ]);
+    });
+
+    test.each([
+      ['file:///x', 'a'],
+      ['file:///logs/5', 'b'],
+      ['x://logs/5', 'b'],
+      ['x://logs/5/6', 'a'],
+      ['dup://1', 'a'],
+      // By a client that leaves slashes as they are.
+      ['file:///any/thing', 'a'],
+      ['own://a/b', 'b'],
+    ])('%s is read of "%s"', async (uri, server) => {
+      const { request, sent } = two();
+      await request('resources/read', { uri });
+      expect(sent()).toMatchObject([{ server, params: { uri } }]);
+    });
+
+    test.each([
+      ['file:///logs/{id}', 'b'],
+      ['file:///{name}', 'a'],
+      ['dup://{x}', 'a'],
+    ])('%s is completed by "%s"', async (uri, server) => {
+      const { request, sent } = two();
+      await request('completion/complete', { ref: { type: 'ref/resource', uri }, argument: { name: 'id', value: '' } });
+      expect(sent()).toMatchObject([{ server, params: { ref: { uri } } }]);
+    });
+  });
+
   test.each([
     ['that several list', 'file:///a', 'slow'],
     ['that an earlier one may list', 'file:///b', 'slow'],
@@ -204,6 +294,20 @@ describe('news', () => {
     expect(sent().at(-1)).toMatchObject({ method: 'resources/unsubscribe', params: { uri: 'file:///a' } });
   });
 
+  test.each(['wrap', 'keep'] as const)(
+    'with "%s" a part of what was subscribed to has a URI of its own',
+    async (style) => {
+      const { request, front, told } = open({ a: full() }, { resources: style });
+      await request('resources/list');
+      await request('resources/subscribe', { uri: exposeUri({ server: 'a', uri: 'file:///dir' }, style) });
+      for (const uri of ['file:///dir/child', 'file:///directory'])
+        front.heard('a', 'notifications/resources/updated', { uri });
+      const uri = exposeUri({ server: 'a', uri: 'file:///dir/child' }, style);
+      const _meta = { 'dev.mcpx/server': 'a', 'dev.mcpx/uri': 'file:///dir/child' };
+      expect(told).toEqual([['notifications/resources/updated', { uri, _meta }]]);
+    },
+  );
+
   test('of what a template makes come under the URI that the client made of it', async () => {
     const { request, front, told } = open({ a: full() });
     const { resourceTemplates } = await request('resources/templates/list');
@@ -257,6 +361,27 @@ describe('news', () => {
     front.heard('a', 'notifications/unheard-of', {});
     expect(told).toEqual([['notifications/message', { level: 'error', data: 2, _meta: { 'dev.mcpx/server': 'a' } }]]);
     await expect(request('logging/setLevel', { level: 'loud' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test.each<[string, Pick<Downstream, 'lasts'>, string]>([
+    ['counts as one that wants everything, as long as it sets no level', {}, 'debug'],
+    ['counts for nothing where it lasts as long as its request', { lasts: 'request' }, 'alert'],
+  ])('a client %s', async (_, lasting, level) => {
+    const { deps, front, request, sent } = open({ a: full() });
+    await deps.listed();
+    const other = createFront(
+      'aggregate',
+      { ...deps, caller: { key: 'other', capabilities: {} } },
+      { key: 'other', notify: () => undefined, ...lasting },
+    );
+    await request('logging/setLevel', { level: 'alert' });
+    other.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    const told = () => sent().at(-1)?.params;
+    await expect.poll(told).toEqual({ level });
+    other.close();
+    await expect.poll(told).toEqual({ level: 'alert' });
+    front.close();
+    await expect.poll(told).toEqual({ level: 'debug' });
   });
 
   test('a server that a client may not use says nothing to it', async () => {

@@ -1,5 +1,5 @@
 /** Tasks, and what else a front passes on without knowing what it means. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { exposeUri } from '../../src/catalog/uris.ts';
 import { DEFAULTS } from '../../src/config/config.ts';
 import { createFront } from '../../src/front/front.ts';
@@ -77,6 +77,16 @@ describe('a task', () => {
     await ask('tools/call', { name: 'work_two' });
     expect(await ask(method, { taskId: 'task of two' })).toEqual({ from: 'two', method, id: 'task of two' });
     await expect(ask(method, { taskId: 'task of one' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('is asked for where it was begun, whatever its client has by then', async () => {
+    const { ask, router } = open({ one: worker('one') });
+    await ask('tools/call', { name: 'work_one' });
+    const via = router.tasks.via('task of one', 'one');
+    expect(via?.name).toBe('one');
+    const forward = vi.spyOn(router, 'forward');
+    await ask('tasks/get', { taskId: 'task of one' });
+    expect(forward).toHaveBeenCalledWith(expect.objectContaining({ via }));
   });
 
   test('comes to a result whose links can be read under the URIs that they have there', async () => {

@@ -293,6 +293,25 @@ describe('a subscription', () => {
     expect(world.sent.map(({ method }) => method)).toContain('resources/unsubscribe');
   });
 
+  test('tells of the parts of what it is for, and of those of nothing else', async () => {
+    const { send, line, end, fronts, lines, ask } = start({ capabilities, answer });
+    for (const uri of ['test://a', 'test://b', 'test://a/part']) {
+      send({ id: uri, ...listen({ resourceSubscriptions: [uri] }) });
+      await line(({ method }) => method?.endsWith('acknowledged'));
+    }
+    for (const front of fronts) {
+      front.heard('one', 'notifications/resources/updated', { uri: 'test://a/part' });
+      front.heard('one', 'notifications/resources/updated', { uri: 'test://b/part' });
+    }
+    await ask('tools/list');
+    expect(lines.map(({ params }) => [params._meta[SUBSCRIPTION], params.uri])).toEqual([
+      ['test://a', 'test://a/part'],
+      ['test://a/part', 'test://a/part'],
+      ['test://b', 'test://b/part'],
+    ]);
+    await end();
+  });
+
   test('tells what came in one piece with the answer of the server, after the acknowledgement', async () => {
     const early: Script['answer'] = (method, params, options) => {
       if (method === 'resources/subscribe')

@@ -188,6 +188,36 @@ describe('wishes', () => {
     expect([isLogLevel('notice'), isLogLevel('loud'), isLogLevel(3)]).toEqual([true, false, false]);
   });
 
+  test('the level of one downstream takes nothing from another that shares a server with it', () => {
+    const { wishes, told } = world({ a: 'ready', 'a of two': 'ready' });
+    const levels = () => told.splice(0).map((one) => Object.values(one as unknown[]).at(-1));
+    wishes.join('one');
+    expect(levels()).toEqual([]);
+    wishes.setLevel('emergency', 'two');
+    expect(levels()).toEqual([{ level: 'debug' }, { level: 'emergency' }]);
+    wishes.setLevel('error', 'one');
+    expect(levels()).toEqual([{ level: 'error' }]);
+    wishes.leave('one');
+    expect(levels()).toEqual([{ level: 'emergency' }]);
+    wishes.join('three');
+    expect(levels()).toEqual([{ level: 'debug' }]);
+    wishes.leave('three');
+    wishes.leave('two');
+    expect(levels()).toEqual([{ level: 'emergency' }, { level: 'debug' }]);
+  });
+
+  test('a server that was told no level, or has begun anew, says what it says by itself', () => {
+    const { wishes, told, first } = world({ a: 'ready' });
+    wishes.join('one');
+    wishes.setLevel('error', 'two');
+    wishes.leave('two');
+    told.length = 0;
+    wishes.connected(first);
+    wishes.leave('one');
+    wishes.join('three');
+    expect(told).toEqual([]);
+  });
+
   test('a new connection is told the level that somebody wants', () => {
     const { wishes, told, first } = world({ a: 'ready' });
     wishes.connected(first);
@@ -232,6 +262,21 @@ describe('wishes', () => {
     expect(wishes.unsubscribe(resource, 'two')).toBeUndefined();
     wishes.leave('three');
     expect(told).toEqual([['a', 'resources/unsubscribe', { uri: 'x://y' }]]);
+  });
+
+  test('who wants news of something wants those of its parts, of the connection that it asked', () => {
+    const { wishes, subscribe, connections } = world({ 'a of one': 'ready', a: 'ready' });
+    const part = { server: 'a', uri: 'x://y/part' };
+    subscribe('one', 'as asked');
+    const heard = connections.map((spoke) => wishes.wantsWhole(part, 'one', spoke));
+    expect(heard).toEqual([true, false]);
+    expect(wishes.wanted(part, 'one')).toBeUndefined();
+    expect([wishes.wantsWhole(part, 'two'), wishes.wantsWhole({ ...part, server: 'b' }, 'one')]).toEqual([
+      false,
+      false,
+    ]);
+    wishes.leave('one');
+    expect(wishes.wantsWhole(part, 'one')).toBe(false);
   });
 
   test('in the modern era one connection speaks to all', () => {

@@ -1,18 +1,33 @@
 /** Whose task is whose. */
 import { expect, test } from 'vitest';
 import { createTasks } from '../../src/router/tasks.ts';
+import type { Connection } from '../../src/upstream/connection.ts';
 
+const connectionTo = (name: string) => ({ name, state: { kind: 'ready', since: 0 } }) as Connection;
+const [one, two] = [connectionTo('one'), connectionTo('two')];
 const begun = (taskId: unknown) => ({ task: { taskId, status: 'working' } });
 
 test('a task is known to who began it, in either era, and to nobody else', () => {
   const tasks = createTasks();
   const mine = tasks.of({ holder: 'a', known: 'by session' });
   const other = tasks.of({ holder: 'b', known: 'by session' });
-  mine.note('one', begun('t1'));
-  mine.note('two', { resultType: 'task', taskId: 't2', status: 'working' });
-  for (const odd of [undefined, 'x', {}, { taskId: 't3' }, begun(5), { task: 't3' }]) mine.note('one', odd);
+  mine.note(one, begun('t1'));
+  mine.note(two, { resultType: 'task', taskId: 't2', status: 'working' });
+  for (const odd of [undefined, 'x', {}, { taskId: 't3' }, begun(5), { task: 't3' }]) mine.note(one, odd);
   expect(['t1', 't2', 't3', '5'].map(mine.servers)).toEqual([['one'], ['two'], [], []]);
   expect(['t1', 't2'].map(other.servers)).toEqual([[], []]);
+});
+
+test('a task is where it was begun, as long as that is there', () => {
+  const mine = createTasks().of({ holder: 'a', known: 'by session' });
+  const via = connectionTo('one');
+  mine.note(via, begun('t'));
+  mine.note(one, begun('other'));
+  expect([mine.via('t', 'one'), mine.via('t', 'two'), mine.via('other', 'one')]).toEqual([via, undefined, one]);
+  expect(mine.via('t', 'one')).toBe(via);
+  Object.assign(via, { state: { kind: 'closed' } });
+  expect(mine.via('t', 'one')).toBeUndefined();
+  expect(mine.servers('t')).toEqual(['one']);
 });
 
 test('ids that servers chose alike take nothing from each other', () => {
@@ -21,10 +36,10 @@ test('ids that servers chose alike take nothing from each other', () => {
     tasks.of({ holder: 'a', known: 'by session' }),
     tasks.of({ holder: 'b', known: 'by session' }),
   ];
-  mine.note('one', begun('t'));
-  other.note('two', begun('t'));
+  mine.note(one, begun('t'));
+  other.note(two, begun('t'));
   expect([mine.servers('t'), other.servers('t')]).toEqual([['one'], ['two']]);
-  mine.note('two', begun('t'));
+  mine.note(two, begun('t'));
   expect([mine.servers('t'), other.servers('t')]).toEqual([['one', 'two'], ['two']]);
 });
 
@@ -32,12 +47,12 @@ test('one from before may be anybody’s where there are no tokens, and is nobod
   const tasks = createTasks();
   const session = tasks.of({ holder: 'a', known: 'by session' });
   const token = tasks.of({ holder: 'token a', known: 'by token' });
-  token.note('one', begun('known'));
+  token.note(one, begun('known'));
   expect([session.mayOwn('old'), session.mayOwn('known'), token.mayOwn('old')]).toEqual([true, false, false]);
 });
 
 test('the oldest are forgotten', () => {
   const mine = createTasks().of({ holder: 'a', known: 'by token' });
-  for (let i = 0; i <= 10_000; i++) mine.note('one', begun(`t${i}`));
+  for (let i = 0; i <= 10_000; i++) mine.note(one, begun(`t${i}`));
   expect([mine.servers('t0'), mine.servers('t1')]).toEqual([[], ['one']]);
 });

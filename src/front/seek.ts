@@ -1,0 +1,24 @@
+/** Finds what a client names and nothing that is known has: it may be listed right now, or be newer than what was stored. */
+import type { FrontDeps } from './front.ts';
+
+export interface Sought<T> {
+  /** Looks among what is known. */
+  find(): T | undefined;
+  /** Whether something of that server can have such a name (default: of any). */
+  mayHave?(server: string): boolean;
+}
+
+type Deps = Pick<FrontDeps, 'router' | 'listed' | 'verify'>;
+
+export async function seek<T>({ find, mayHave = () => true }: Sought<T>, deps: Deps): Promise<T | undefined> {
+  const { router, listed, verify } = deps;
+  await listed();
+  if (find() !== undefined) return find();
+  const servers = router.servers().filter(({ name }) => mayHave(name));
+  await new Promise<void>((resolve) => {
+    // What one of them has does not wait for the others.
+    const looks = servers.map(({ name }) => verify(name).then(() => find() !== undefined && resolve()));
+    void Promise.allSettled(looks).then(() => resolve());
+  });
+  return find();
+}
