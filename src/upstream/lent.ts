@@ -30,14 +30,15 @@ export function createLender(): Lender {
   let curious = false;
 
   const begin = (key: string, caller: Caller, { create, end }: LenderOptions): Lent => {
-    /** What is under way, and how much of it is of clients. */
-    let [requests, calls] = [0, 0];
+    let requests = 0;
+    /** On whose behalf clients' requests are under way; one may make several calls. */
+    const parties: unknown[] = [];
     const connection = create(caller, ({ method }) => {
       if (method !== 'roots/list') return;
       // From now on it may act on the roots of one client: nobody else gets it.
       curious = true;
       for (const one of lent.values()) one.settle();
-      if (calls > 1)
+      if (new Set(parties).size > 1)
         throw new RpcError(METHOD_NOT_FOUND, 'several clients are served at once: none is asked for its roots');
     });
     const settle = () => {
@@ -45,14 +46,14 @@ export function createLender(): Lender {
       if (curious && requests === 0 && !connection.expected && lent.delete(key)) end(connection);
     };
     const request: Connection['request'] = async (method, params, options) => {
-      const own = options?.asked === undefined ? 0 : 1;
+      const party = options?.asked && (options.party ?? options);
       requests += 1;
-      calls += own;
+      if (party !== undefined) parties.push(party);
       try {
         return await connection.request(method, params, options);
       } finally {
         requests -= 1;
-        calls -= own;
+        if (party !== undefined) parties.splice(parties.indexOf(party), 1);
         settle();
       }
     };

@@ -298,6 +298,16 @@ describe('a server for clients with roots and without a session', () => {
     expect(await call(get(upstreams, once('c')), 'ask', { method: 'roots/list' }, { asked })).toEqual({ roots: [] });
   });
 
+  test('asks the one whose request makes several calls', async () => {
+    const upstreams = pool(serverSpec(), { events: answering });
+    const one = get(upstreams, once('a'));
+    await one.connect();
+    const options = { asked: async () => ({ roots: [] }), party: 'one request' };
+    const slow = call(one, 'sleep', { ms: 300 }, options);
+    expect(await call(one, 'ask', { method: 'roots/list' }, options)).toEqual({ roots: [] });
+    expect(await slow).toBe('slept');
+  });
+
   test('is started anew by a change of the config', async () => {
     const upstreams = pool(serverSpec());
     const pid = (await pidOf(upstreams, once('a'))) as number;
