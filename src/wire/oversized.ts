@@ -58,5 +58,10 @@ export function createOversized(maxBytes: number): Oversized {
 
 function idIn(pattern: RegExp, text: string): Id | undefined {
   const found = pattern.exec(text)?.[1];
-  return found === undefined ? undefined : (JSON.parse(found) as Id);
+  try {
+    return found === undefined ? undefined : (JSON.parse(found) as Id);
+  } catch {
+    // Such as 007: what only looks like an id is none.
+    return undefined;
+  }
 }

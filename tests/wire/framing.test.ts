@@ -133,6 +133,11 @@ describe('a message over the limit', () => {
       [line({ jsonrpc: '2.0', id: 'a"b', method: 'm', params: { long } })],
       [[-32600, 'a"b']],
     ],
+    ...['007', '"\\x"', '"a\tb"'].map((id): (typeof cases)[number] => [
+      `is reported without an id that is none: ${id}`,
+      [`{"jsonrpc":"2.0","id":${id},"method":"m","params":"${long}"}\n`],
+      [-32600],
+    ]),
     ['is reported with the id at its tail', [line({ result: { id: 4, long }, jsonrpc: '2.0', id: 5 })], [[-32600, 5]]],
     [
       'is reported with the id before jsonrpc at its tail',
