@@ -1,4 +1,5 @@
 /** Skips a message that is over the limit, keeping only its edges, so that whoever waits for it can be told by its id. */
+import { parseExact } from '../exact.ts';
 import type { ByteBuffer } from './bytes.ts';
 import type { Decoded } from './framing.ts';
 import { type Id, INVALID_REQUEST } from './message.ts';
@@ -14,7 +15,7 @@ export interface Oversized {
 
 /** Bytes kept of either end. */
 const EDGE = 512;
-const ID = String.raw`"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,16})`;
+const ID = String.raw`"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,40}(?![\d.eE]))`;
 /** At the head the id may follow "jsonrpc" only; at the tail it must be followed by the last brace. Elsewhere it could be somebody else's. */
 const AT_HEAD = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?${ID}`);
 const AT_TAIL = new RegExp(String.raw`${ID}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`);
@@ -59,7 +60,7 @@ export function createOversized(maxBytes: number): Oversized {
 function idIn(pattern: RegExp, text: string): Id | undefined {
   const found = pattern.exec(text)?.[1];
   try {
-    return found === undefined ? undefined : (JSON.parse(found) as Id);
+    return found === undefined ? undefined : (parseExact(found) as Id);
   } catch {
     // Such as 007: what only looks like an id is none.
     return undefined;

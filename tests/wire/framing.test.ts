@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseExact } from '../../src/exact.ts';
 import { createDecoder, type Decoded, decode, encode, type Framing } from '../../src/wire/framing.ts';
 import type { Message } from '../../src/wire/message.ts';
 
@@ -132,6 +133,16 @@ describe('a message over the limit', () => {
       'is reported with the id at its head',
       [line({ jsonrpc: '2.0', id: 'a"b', method: 'm', params: { long } })],
       [[-32600, 'a"b']],
+    ],
+    [
+      'is reported with the whole of a long id',
+      [`{"jsonrpc":"2.0","id":12345678901234567891,"method":"m","params":"${long}"}\n`],
+      [[-32600, parseExact('12345678901234567891')]],
+    ],
+    [
+      'is not reported with a part of an id',
+      [`{"jsonrpc":"2.0","id":1.5,"method":"m","params":"${long}"}\n`],
+      [-32600],
     ],
     ...['007', '"\\x"', '"a\tb"'].map((id): (typeof cases)[number] => [
       `is reported without an id that is none: ${id}`,
