@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { decimalOf, numberText } from '../decimal.ts';
-import { emptyPlace, fixture, type Place, start } from './program.ts';
+import { emptyPlace, fixture, type Place, run, start } from './program.ts';
 
 const LONG = [
   ...['1234567890123456789', '-9223372036854775808', '9007199254740993', '12345678901234567890'],
@@ -144,7 +144,7 @@ test('calls of a batch pass numbers on to each other', async () => {
 test.each([
   ['aggregate', `{"name":"raw__echo","arguments":${ALL}}`],
   ['compact', `{"name":"exec","arguments":{"server_name":"raw","tool_name":"echo","arguments":${ALL}}}`],
-])('over HTTP and in the audit log, numbers are what they were: %s', async (front, params) => {
+])('over HTTP, for scripts and in the audit log, numbers are what they were: %s', async (front, params) => {
   const place = emptyPlace();
   const file = place.file('mcp.json', { mcpServers: { raw }, audit: { file: './audit.jsonl', values: true } });
   const running = start(['serve', file, '--http', '--port', '0', '--front', front], place);
@@ -157,10 +157,19 @@ test.each([
   const answered = await post('/mcp', `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}`);
   expect(answered).toContain(`"id":${id}`);
   expect(answered).toContain(`"structuredContent":${ALL}`);
+  expect(await post('/api/default/tools/raw/echo', ALL)).toContain(`"structuredContent":${ALL}`);
   running.child.kill('SIGTERM');
   await running.finished;
   const audit = readFileSync(join(place.cwd, 'audit.jsonl'), 'utf8');
-  expect(audit.split(`"arguments":${ALL}`)).toHaveLength(2);
+  expect(audit.split(`"arguments":${ALL}`)).toHaveLength(3);
+});
+
+test('the command line sends and prints numbers as they are', async () => {
+  const place = emptyPlace();
+  const file = place.file('mcp.json', { mcpServers: { raw } });
+  const exec = async (...args: string[]) => (await run(['exec', '-c', file, 'raw.echo', ...args], place)).stdout;
+  expect(await exec('--json', `id:=${LONG[0]}`)).toContain(`"id": ${LONG[0]}`);
+  expect(await exec('--args', ALL)).toBe(`${ALL}\n`);
 });
 
 test('tools in JavaScript get the nearest number that there is', async () => {
