@@ -1,8 +1,10 @@
 /** What comes and goes with every call: by its id, or in the order in which it came. */
+import type { ExactNumber } from './exact.ts';
 
-type Id = string | number;
+type Id = string | number | ExactNumber;
 
 interface Slot<V> {
+  id: Id;
   value: V | undefined;
 }
 
@@ -12,45 +14,52 @@ interface Slot<V> {
  * call, which was a third of the time of a call under load.
  */
 export class InFlight<V> {
-  readonly #slots = new Map<Id, Slot<V>>();
+  readonly #slots = new Map<string | number, Slot<V>>();
 
   get size(): number {
     return this.#slots.size;
   }
 
   get(id: Id): V | undefined {
-    return this.#slots.get(id)?.value;
+    return this.#slots.get(keyOf(id))?.value;
   }
 
   has(id: Id): boolean {
-    return this.#slots.has(id);
+    return this.#slots.has(keyOf(id));
   }
 
   set(id: Id, value: V): void {
-    const slot = this.#slots.get(id);
-    if (slot === undefined) this.#slots.set(id, { value });
+    const key = keyOf(id);
+    const slot = this.#slots.get(key);
+    if (slot === undefined) this.#slots.set(key, { id, value });
     else slot.value = value;
   }
 
   delete(id: Id): void {
-    const slot = this.#slots.get(id);
+    const key = keyOf(id);
+    const slot = this.#slots.get(key);
     if (slot === undefined) return;
     slot.value = undefined;
-    this.#slots.delete(id);
+    this.#slots.delete(key);
   }
 
   clear(): void {
-    for (const id of [...this.#slots.keys()]) this.delete(id);
+    for (const [id] of this.entries()) this.delete(id);
   }
 
   /** As they are now, the oldest first; whoever looks at them may add and remove. */
   entries(): [Id, V][] {
-    return [...this.#slots].map(([id, slot]) => [id, slot.value as V]);
+    return Array.from(this.#slots.values(), ({ id, value }) => [id, value as V]);
   }
 
   values(): V[] {
     return this.entries().map(([, value]) => value);
   }
+}
+
+/** The same exact number is another object each time it is read. */
+function keyOf(id: Id): string | number {
+  return typeof id === 'object' ? `number ${id.rawJSON}` : id;
 }
 
 /** Where something stands in an `InOrder`. */

@@ -26,8 +26,8 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 
 /** Lowest first; folders of one row may not import each other. */
 const LAYERS = [
-  ['errors', 'version', 'in-flight'],
-  ['files'],
+  ['errors', 'version', 'exact'],
+  ['files', 'in-flight'],
   ['observe'],
   ['config'],
   ['wire', 'policy', 'render'],

@@ -1,5 +1,6 @@
 /** The table of what is in flight: ids of both kinds, names that mean something to objects, and an order. */
 import { describe, expect, it } from 'vitest';
+import { parseExact } from '../src/exact.ts';
 import { InFlight, InOrder, type Place } from '../src/in-flight.ts';
 
 describe('what is in flight', () => {
@@ -13,6 +14,19 @@ describe('what is in flight', () => {
     table.delete(1);
     table.delete(1);
     expect([table.has(1), table.has('1'), table.size]).toEqual([false, true, 2]);
+  });
+
+  it('is found by a number that JavaScript cannot hold, as often as it is read', () => {
+    const table = new InFlight<string>();
+    const id = () => parseExact('9007199254740993') as number;
+    table.set(id(), 'number');
+    table.set('9007199254740993', 'text');
+    expect([table.get(id()), table.has(id()), table.size]).toEqual(['number', true, 2]);
+    expect(table.entries()[0]).toEqual([id(), 'number']);
+    table.delete(id());
+    expect([table.get(id()), table.size]).toEqual([undefined, 1]);
+    table.clear();
+    expect(table.size).toBe(0);
   });
 
   it('may have any id that is text', () => {

@@ -1,5 +1,6 @@
 /** Arguments as words of a command line. */
 import { McpxError, messageOf } from '../errors.ts';
+import { parseExact } from '../exact.ts';
 
 /** `key=value` is a string, which the check may turn into what the schema wants; `key:=json` is JSON. */
 export function readPair(pair: string): [string, unknown] {
@@ -15,7 +16,7 @@ export function readPair(pair: string): [string, unknown] {
 
 export function parseJson(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch (cause) {
     throw new McpxError('usage', `${what} is not JSON: ${messageOf(cause)}`, { cause, hint: 'quote it for the shell' });
   }

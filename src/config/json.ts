@@ -1,11 +1,12 @@
 /** Parsed JSON as data: guards, own keys, paths in words. Names such as `__proto__` are ordinary keys here. */
+import { isExact } from '../exact.ts';
 import type { Place } from './config.ts';
 
 export type Path = (string | number)[];
 export type JsonRecord = Record<string, unknown>;
 
 export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExact(value);
 }
 
 /** An own property, and never one that every object inherits. */

@@ -1,4 +1,5 @@
 /** `/api/servers` and `/api/reload`: changes at run time, for tokens with `"admin": true` only. */
+import { plain } from '../exact.ts';
 import { asName } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Administration, Changes, ServerStatus } from './gateway.ts';
@@ -95,7 +96,7 @@ async function act(
 async function readEntry(visit: Visit, { mcp }: Served): Promise<Record<string, unknown> | undefined> {
   const body = await readJson(visit, mcp);
   if (body === undefined) return undefined;
-  if (isRecord(body.value)) return body.value;
+  if (isRecord(body.value)) return plain(body.value) as Record<string, unknown>;
   sendError(visit.response, 400, 'the body must be a JSON object: the entry of the server');
   return undefined;
 }

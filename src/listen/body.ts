@@ -8,6 +8,7 @@ import {
   isRecord,
   type Message,
   PARSE_ERROR,
+  parseMessages,
   type RpcResponse,
 } from '../wire/message.ts';
 
@@ -107,7 +108,7 @@ export function discardBody(request: Pick<IncomingMessage, 'on'>, over: () => vo
 export function readMessages(body: string): Posted | Problem {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = parseMessages(body);
   } catch {
     return { code: PARSE_ERROR, message: 'Parse error: the body is not JSON' };
   }

@@ -1,6 +1,7 @@
 /** Plain HTTP for scripts: what a profile has as JSON lists, and tools that are called with their arguments as the body. */
 import type { Tool } from '../catalog/list.ts';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
+import { parseExact } from '../exact.ts';
 import { firstSentence, renderTool } from '../render/typescript.ts';
 import { isRecord } from '../wire/message.ts';
 import { readBody } from './body.ts';
@@ -162,7 +163,7 @@ export async function readJson(
   if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? ''))
     return refuse(415, 'the Content-Type must be application/json');
   try {
-    return { value: JSON.parse(body) };
+    return { value: parseExact(body) };
   } catch {
     return refuse(400, 'the body is not JSON');
   }

@@ -1,4 +1,5 @@
 /** The TypeScript type of a JSON value, inferred from the value itself: what a model needs to know to ask for a part of it. */
+import { isExact } from '../exact.ts';
 import { atom, type Piece, propertyKey, UNKNOWN, union } from './piece.ts';
 
 /** Values looked at in one shape, and items of one list. */
@@ -40,7 +41,8 @@ function survey(values: unknown[], budget: { left: number }, depth: number): See
     else if (Array.isArray(value)) {
       lists += 1;
       items.push(...value.slice(0, MAX_ITEMS));
-    } else if (typeof value === 'object') {
+    } else if (isExact(value)) seen.kinds.add('number');
+    else if (typeof value === 'object') {
       seen.objects += 1;
       for (const [key, inner] of Object.entries(value)) {
         const known = byKey.get(key);

@@ -1,5 +1,6 @@
 /** JSON for a model to read: compact JSON, or TOON where that is clearly shorter. */
-import { encode } from '@toon-format/toon';
+import { encode, rawString } from '@toon-format/toon';
+import { replaceExact } from '../exact.ts';
 
 export interface JsonStyle {
   toon: 'auto' | 'off';
@@ -30,7 +31,7 @@ function hasEntries(value: unknown, size: number, depth: number): boolean {
 /** Undefined where the encoder gives up (lone surrogates, deep values) or, as for `{}`, writes nothing. */
 function encoded(value: unknown): string | undefined {
   try {
-    return encode(value) || undefined;
+    return encode(replaceExact(value, ({ rawJSON }) => rawString(rawJSON))) || undefined;
   } catch {
     return undefined;
   }

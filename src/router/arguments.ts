@@ -1,7 +1,9 @@
 /** Checks arguments against a tool's schema before anything is sent, and mends what has only one meaning. */
 import { maskLine } from '../config/redact.ts';
+import { parseExact, plain } from '../exact.ts';
 import { dereference, isSchema } from '../render/schema.ts';
 import { cut, nearest } from '../render/text.ts';
+import { isRecord } from '../wire/message.ts';
 import { heal } from './healing.ts';
 import { type Problem, problemsOf } from './problems.ts';
 import { createValidators, type Validator } from './validator.ts';
@@ -26,7 +28,7 @@ export function createArgumentChecker(): ArgumentChecker {
     async check({ inputSchema }, given) {
       const args = readArguments(given);
       if (args === undefined) {
-        return { ok: false, problems: [{ path: '', message: `must be an object, got ${kindOf(given)}` }] };
+        return { ok: false, problems: [{ path: '', message: `must be an object, got ${kindOf(plain(given))}` }] };
       }
       try {
         const validate = await validators.get(inputSchema);
@@ -50,14 +52,14 @@ function checkWith(validate: Validator, args: Args, schema: unknown): Checked {
 /** Clients and models send an object, a JSON text of one, an empty text or nothing at all. */
 function readArguments(given: unknown): Args | undefined {
   if (given === undefined || given === null) return {};
-  if (isSchema(given)) return given;
+  if (isRecord(given)) return given;
   if (typeof given !== 'string') return undefined;
   if (given.trim() === '') return {};
   try {
-    const parsed: unknown = JSON.parse(given);
+    const parsed = parseExact(given);
     // Some clients encode twice.
-    const value = typeof parsed === 'string' ? JSON.parse(parsed) : parsed;
-    return isSchema(value) ? value : undefined;
+    const value = typeof parsed === 'string' ? parseExact(parsed) : parsed;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -114,7 +116,7 @@ function unknownKeys(value: unknown, given: unknown, { root, path, depth }: Spot
     return value.slice(0, MAX_ITEMS).flatMap(inside);
   }
   const { properties, additionalProperties } = schema;
-  if (!isSchema(value) || !isSchema(properties)) return [];
+  if (!isRecord(value) || !isSchema(properties)) return [];
   const isClear = !isSchema(additionalProperties) && !ELSEWHERE.some((keyword) => keyword in schema);
   const free = Object.keys(properties).filter((name) => !Object.hasOwn(value, name));
   return Object.keys(value).flatMap((key) => {

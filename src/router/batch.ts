@@ -1,5 +1,6 @@
 /** Several calls as one: parallel where they do not refer to each other, each with its own result or error. */
 import { McpxError } from '../errors.ts';
+import { isExact, parseExact, plain } from '../exact.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 
 export const MAX_CALLS = 20;
@@ -37,7 +38,7 @@ export function readCalls(given: unknown): Params[] {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined;
   }
@@ -78,7 +79,7 @@ function readArguments(given: unknown): unknown {
 /** The text of a reference, which is an object with this key alone. */
 function referenceOf(value: unknown): string | undefined {
   if (!isRecord(value) || !Object.hasOwn(value, '$from') || Object.keys(value).length !== 1) return undefined;
-  return String(value.$from);
+  return typeof value.$from === 'string' ? value.$from : JSON.stringify(value.$from);
 }
 
 /** The calls that are referred to; throws for references to what is not earlier. */
@@ -122,8 +123,9 @@ function readReference(text: string, own: number): Reference {
 function filledIn(value: unknown, values: ReadonlyMap<number, unknown[]>, depth: number): unknown {
   const reference = referenceOf(value);
   if (reference !== undefined) return lookUp(reference, values);
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
+  if (depth > MAX_DEPTH) return value;
   if (Array.isArray(value)) return value.map((inner) => filledIn(inner, values, depth + 1));
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledIn(inner, values, depth + 1)]));
 }
 
@@ -133,7 +135,7 @@ function lookUp(text: string, values: ReadonlyMap<number, unknown[]>): unknown {
   const there = found.find((one) => one.missing === undefined);
   if (there !== undefined) return there.value;
   const last = found.at(-1);
-  throw nothingAt(text, last?.missing ?? '', last?.value);
+  throw nothingAt(text, last?.missing ?? '', plain(last?.value));
 }
 
 /** What is at the end of a path, or the last thing that was there and where it was. */
@@ -142,7 +144,8 @@ function follow(from: unknown, path: Reference['path'], start: string): { value:
   let at = start;
   for (const step of path) {
     const key = typeof step === 'number' && step < 0 && Array.isArray(value) ? value.length + step : step;
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return { value, missing: at };
+    const isHolder = typeof value === 'object' && value !== null && !isExact(value);
+    if (!isHolder || !Object.hasOwn(value as object, key)) return { value, missing: at };
     value = (value as Record<string | number, unknown>)[key];
     at += typeof step === 'number' ? `[${step}]` : `.${step}`;
   }

@@ -1,5 +1,6 @@
 /** Mends arguments that failed their check where only one meaning is possible: "5" for 5, "true" for true, x for [x]. */
 import type { ErrorObject } from 'ajv';
+import { parseExact } from '../exact.ts';
 import type { Validator } from './validator.ts';
 
 type Args = Record<string, unknown>;
@@ -21,7 +22,7 @@ export function heal(args: Args, validate: Validator): Args {
 }
 
 function healOnce(args: Args, validate: Validator): Args | undefined {
-  const copy = structuredClone(args);
+  const copy = parseExact(JSON.stringify(args)) as Args;
   let changed = false;
   for (const [path, types] of wantedTypes(validate(args))) {
     const keys = pointerKeys(path);
@@ -87,7 +88,7 @@ function readList(value: unknown): unknown[] {
 function readJson(value: unknown, opening: '{' | '['): unknown[] {
   if (!textOf(value).trimStart().startsWith(opening)) return [];
   try {
-    return [JSON.parse(textOf(value))];
+    return [parseExact(textOf(value))];
   } catch {
     return [];
   }

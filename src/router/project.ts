@@ -2,6 +2,7 @@
 import { runInNewContext } from 'node:vm';
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { McpxError, messageOf } from '../errors.ts';
+import { type ExactNumber, replaceExact } from '../exact.ts';
 import { isLarger } from '../render/size.ts';
 
 /** Characters of an expression. */
@@ -81,7 +82,7 @@ function refused(why: string, cause?: unknown): McpxError {
 function evaluate({ TreeInterpreter }: Library, tree: ExpressionNode, value: unknown): unknown {
   try {
     const work = () => {
-      const found = TreeInterpreter.search(tree, value as JSONValue);
+      const found = TreeInterpreter.search(tree, replaceExact(value, legible) as JSONValue);
       if (isLarger(found, MAX_SIZE)) throw new McpxError('overloaded', 'it gives too much');
       return found;
     };
@@ -89,6 +90,12 @@ function evaluate({ TreeInterpreter }: Library, tree: ExpressionNode, value: unk
   } catch (error) {
     throw new McpxError('arguments', `"select" failed: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Whole numbers too long for JavaScript, which are ids as a rule, become text; of others the digits that it has will do. */
+function legible({ rawJSON }: ExactNumber): unknown {
+  const number = Number(rawJSON);
+  return Number.isFinite(number) && !Number.isInteger(number) ? number : rawJSON;
 }
 
 function reasonOf(error: unknown): string {

@@ -1,6 +1,7 @@
 /** Results on their way to a model: a part that was selected, JSON written short, and a handle for what is too large. Never the other front. */
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
+import { parseExact } from '../exact.ts';
 import { pageText } from '../render/page.ts';
 import { renderShape } from '../render/shape.ts';
 import { isLarger } from '../render/size.ts';
@@ -219,7 +220,7 @@ export function readJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   const safe = /\d{16}/.test(text) ? text.replace(TEXT_OR_LONG, quoteLong) : text;
   try {
-    return JSON.parse(safe);
+    return parseExact(safe);
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Ajv, ErrorObject, Options } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FormatsPlugin } from 'ajv-formats';
+import { plain } from '../exact.ts';
 import { isSchema, type Schema } from '../render/schema.ts';
 import { type Prepared, prepareSchema } from './prepare.ts';
 
@@ -92,7 +93,8 @@ function compileWith(ajv: Ajv, { schema, recursive }: Prepared): Validator | und
     return (value) => {
       if (recursive && isDeeper(value, MAX_RECURSION)) return [];
       try {
-        return validate(value) ? [] : (validate.errors ?? []);
+        // Schemas speak of numbers that can be compared.
+        return validate(plain(value)) ? [] : (validate.errors ?? []);
       } catch {
         // A schema that is its own part recurses without end: nothing can be told.
         return [];

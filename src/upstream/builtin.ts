@@ -1,5 +1,6 @@
 /** The built-in servers: a toolbox inside mcpx that answers MCP over memory, as a server in its own process would. */
 import { McpxError, messageOf, RpcError, toRpcError } from '../errors.ts';
+import { plain } from '../exact.ts';
 import { VERSION } from '../version.ts';
 import {
   INVALID_PARAMS,
@@ -97,7 +98,7 @@ function listTools(toolbox: Toolbox, params: Params): unknown {
 async function callTool(toolbox: Toolbox, params: Params): Promise<unknown> {
   const tool = toolbox.tools.find((candidate) => candidate.name === params.name);
   if (!tool) throw new RpcError(INVALID_PARAMS, `unknown tool: "${String(params.name)}"`);
-  const args = params.arguments ?? {};
+  const args = plain(params.arguments ?? {});
   if (!isRecord(args)) throw new RpcError(INVALID_PARAMS, '"arguments" must be an object');
   return runTool(tool, args);
 }

@@ -1,4 +1,5 @@
 /** Arguments of tools that are repeated in HTTP headers (`x-mcp-header`). https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http */
+import { isExact } from '../exact.ts';
 import { isRecord } from '../wire/message.ts';
 
 /** A property of a tool's arguments, as a path of names, and the header that repeats it. */
@@ -91,6 +92,7 @@ export function argumentAt({ path }: Mirrored, args: unknown): unknown {
 /** The argument as a header says it; undefined where there is none. */
 export function valueAt(mirrored: Mirrored, args: unknown): string | undefined {
   const value = argumentAt(mirrored, args);
+  if (isExact(value)) return value.rawJSON;
   const can = typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
   return can ? String(value) : undefined;
 }

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
+import { plain } from '../exact.ts';
 import { VERSION } from '../version.ts';
 import { INVALID_PARAMS, isRecord, METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import { createPeer, type Incoming } from '../wire/peer.ts';
@@ -60,7 +61,7 @@ function introduce({ instructions }: LocalModule, name: string, { protocolVersio
 function callTool({ tools }: LocalModule, params: Params, incoming: Incoming): Promise<unknown> {
   const tool = tools.get(String(params.name));
   if (tool === undefined) throw new RpcError(INVALID_PARAMS, `unknown tool: "${String(params.name)}"`);
-  const args = params.arguments ?? {};
+  const args = plain(params.arguments ?? {});
   if (!isRecord(args)) throw new RpcError(INVALID_PARAMS, '"arguments" must be an object');
   const context: ModuleContext = {
     signal: incoming.signal,

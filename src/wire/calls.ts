@@ -1,5 +1,6 @@
 /** Our own requests in one conversation: ids, timeouts, cancellation, progress, answers. */
 import { McpxError, RpcError } from '../errors.ts';
+import { isExact } from '../exact.ts';
 import { InFlight } from '../in-flight.ts';
 import { type Id, INTERNAL_ERROR, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
 import type { About, RequestOptions } from './peer.ts';
@@ -135,7 +136,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
   };
 
   /** Our ids are numbers; some peers send them back as text. */
-  const find = (id: unknown) => (isId(id) ? calls.get(Number(id)) : undefined);
+  const find = (id: unknown) => (isId(id) && !isExact(id) ? calls.get(Number(id)) : undefined);
 
   return {
     get size() {

@@ -1,6 +1,15 @@
 /** Bytes to messages and back: newline-delimited JSON and Content-Length frames, told apart by what the far side sends. */
 import { createByteBuffer } from './bytes.ts';
-import { type Id, INVALID_REQUEST, invalidReason, isId, isRecord, type Message, PARSE_ERROR } from './message.ts';
+import {
+  type Id,
+  INVALID_REQUEST,
+  invalidReason,
+  isId,
+  isRecord,
+  type Message,
+  PARSE_ERROR,
+  parseMessages,
+} from './message.ts';
 import { createOversized } from './oversized.ts';
 import { LARGE } from './verbatim.ts';
 
@@ -55,7 +64,7 @@ export function decode(text: string): Decoded[] {
 function decodeInto(out: Decoded[], text: string): void {
   let value: unknown;
   try {
-    value = mayBeJson(text) ? JSON.parse(text) : undefined;
+    value = mayBeJson(text) ? parseMessages(text) : undefined;
   } catch {
     // As good as undefined, which no JSON text is.
   }

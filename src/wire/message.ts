@@ -1,9 +1,10 @@
 /** JSON-RPC 2.0 messages as mcpx holds them: parsed once, unknown fields kept. */
 import { isRecord } from '../config/json.ts';
+import { type ExactNumber, isExact, mayChange, parseExact, plain } from '../exact.ts';
 
 export { isRecord };
 
-export type Id = string | number;
+export type Id = string | number | ExactNumber;
 export type Params = Record<string, unknown>;
 
 export interface RpcRequest {
@@ -52,7 +53,7 @@ export const UNSUPPORTED_VERSION = -32022;
 
 /** Id 0 is legal, so ids are tested by type and never for truthiness. */
 export function isId(value: unknown): value is Id {
-  return typeof value === 'string' || typeof value === 'number';
+  return typeof value === 'string' || typeof value === 'number' || isExact(value);
 }
 
 export function isRequest(message: Message): message is RpcRequest {
@@ -65,6 +66,36 @@ export function isNotification(message: Message): message is RpcNotification {
 
 export function isResponse(message: Message): message is RpcResponse {
   return !('method' in message);
+}
+
+/** Fields of params, results and errors that are passed on, or that only name something. */
+const PASSED_ON: ReadonlySet<string> = new Set([
+  ...['_meta', 'arguments', 'content', 'contents', 'data', 'inputRequests', 'inputResponses', 'messages', 'metadata'],
+  ...['requestId', 'requestedSchema', 'result', 'structuredContent'],
+]);
+
+/**
+ * What a JSON text says, as one message or a batch. Numbers that JavaScript cannot hold stay exact in ids and in what is passed on: all the
+ * rest (lists of tools with their schemas, times, progress) is read by code that wants numbers, and gets the nearest.
+ */
+export function parseMessages(text: string): unknown {
+  if (!mayChange(text)) return JSON.parse(text);
+  const value = parseExact(text);
+  return Array.isArray(value) ? value.map(usable) : usable(value);
+}
+
+function usable(message: unknown): unknown {
+  if (!isRecord(message)) return plain(message);
+  return mapped(message, (value, key) => (isRecord(value) ? mapped(value, part) : key === 'id' ? value : plain(value)));
+}
+
+function part(value: unknown, key: string): unknown {
+  return PASSED_ON.has(key) ? value : plain(value);
+}
+
+/** Keys from outside may be any text, and are never assigned. */
+function mapped(record: Params, map: (value: unknown, key: string) => unknown): Params {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
 }
 
 /** What is wrong with a parsed value as a JSON-RPC message, or undefined when it is one. */

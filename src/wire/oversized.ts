@@ -1,4 +1,5 @@
 /** Skips a message that is over the limit, keeping only its edges, so that whoever waits for it can be told by its id. */
+import { parseExact } from '../exact.ts';
 import type { ByteBuffer } from './bytes.ts';
 import type { Decoded } from './framing.ts';
 import { INVALID_REQUEST, isId, type Params } from './message.ts';
@@ -15,7 +16,7 @@ export interface Oversized {
 /** Bytes kept of either end. */
 const EDGE = 512;
 const TEXT = String.raw`"(?:[^"\\]|\\.){0,200}"`;
-const MEMBER = String.raw`\s*${TEXT}\s*:\s*(?:${TEXT}|[\w.+-]{1,30})\s*`;
+const MEMBER = String.raw`\s*${TEXT}\s*:\s*(?:${TEXT}|[\w.+-]{1,40})\s*`;
 const MEMBERS = `${MEMBER}(?:,${MEMBER})*`;
 /** Small members before the first large one, and after the last. Anything in between could be inside another. */
 const AT_HEAD = new RegExp(String.raw`^\s*\{(${MEMBERS}),`);
@@ -58,7 +59,7 @@ export function createOversized(maxBytes: number): Oversized {
 
 function membersAt(edge: RegExp, bytes: Buffer): Params {
   try {
-    return JSON.parse(`{${edge.exec(bytes.toString('utf8'))?.[1] ?? ''}}`);
+    return parseExact(`{${edge.exec(bytes.toString('utf8'))?.[1] ?? ''}}`) as Params;
   } catch {
     // It was no JSON in the first place.
     return {};

@@ -1,4 +1,6 @@
 /** A result as the bytes in which its server wrote it, for a client that gets it as it is: large ones are never made into anything else. */
+import { parseExact } from '../exact.ts';
+import type { Id } from './message.ts';
 import { type Range, scanAnswer } from './scan.ts';
 
 /** Bytes from which on an answer is worth it. */
@@ -19,13 +21,13 @@ export class Verbatim {
   }
 
   /** A JSON-RPC answer with it as the result, in pieces. */
-  answer(id: string | number | null): Buffer[] {
+  answer(id: Id | null): Buffer[] {
     return [Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`), ...this.#pieces, Buffer.from('}')];
   }
 
   /** For whoever writes it as JSON after all. */
   toJSON(): unknown {
-    return JSON.parse(Buffer.concat(this.#pieces).toString('utf8'));
+    return parseExact(Buffer.concat(this.#pieces).toString('utf8'));
   }
 }
 
@@ -42,7 +44,7 @@ export function release(pieces: Iterable<string | Buffer>): void {
 }
 
 /** A large answer: its id and its result; undefined where it has to be read in full. */
-export function readVerbatim(pieces: readonly Buffer[]): { id: string | number; result: Verbatim } | undefined {
+export function readVerbatim(pieces: readonly Buffer[]): { id: Id; result: Verbatim } | undefined {
   const found = scanAnswer(pieces, TELLING);
   return found && { id: found.id, result: new Verbatim(cut(pieces, found.result)) };
 }

@@ -1,6 +1,7 @@
 /** The type of a JSON value, inferred from the value. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseExact } from '../../src/exact.ts';
 import { renderShape } from '../../src/render/shape.ts';
 
 describe('the shape of a value', () => {
@@ -15,6 +16,7 @@ describe('the shape of a value', () => {
     [{ a: 1, 'b-c': [true] }, '{ a: number; "b-c": boolean[] }'],
     [[{ a: 1 }, { a: 2, b: 'x' }], '{ a: number; b?: string }[]'],
     [{ rows: [{ id: 1, tags: ['x'] }], next: null }, '{ rows: { id: number; tags: string[] }[]; next: null }'],
+    [parseExact('{"a":[9007199254740993,"x"]}'), '{ a: (number | string)[] }'],
     [[[1], [2, 'x']], '(number | string)[][]'],
     [Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`id${i}`, { n: i }])), 'Record<string, { n: number }>'],
   ])('%j', (value, expected) => {

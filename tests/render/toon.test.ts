@@ -1,6 +1,7 @@
 /** JSON for a model: compact, or TOON where that pays. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { parseExact } from '../../src/exact.ts';
 import { estimateTokens } from '../../src/render/tokens.ts';
 import { renderJson } from '../../src/render/toon.ts';
 
@@ -29,6 +30,16 @@ test('uniform rows become TOON', () => {
   const text = renderJson(rows, AUTO);
   expect(text).toContain('{id,name,active}:');
   expect(text.length).toBeLessThanOrEqual(0.9 * JSON.stringify(rows).length);
+});
+
+test('numbers that JavaScript cannot hold are written as they are', () => {
+  const long = parseExact('9007199254740993');
+  const text = renderJson(
+    rows.map((row) => ({ ...row, id: long })),
+    AUTO,
+  );
+  expect(text).toContain('{id,name,active}:');
+  expect(text).toContain(`  ${JSON.stringify(long)},name 0,true`);
 });
 
 test('rows inside an object become TOON too', () => {

@@ -1,6 +1,7 @@
 /** Arguments against schemas: what passes, what is mended, and the words for what is wrong. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseExact } from '../../src/exact.ts';
 import { createArgumentChecker, type Problem } from '../../src/router/arguments.ts';
 import { createValidators } from '../../src/router/validator.ts';
 import { brokenSchema, jsonSchema } from '../render/arbitrary.ts';
@@ -42,6 +43,11 @@ const PASSING: [string, unknown, unknown][] = [
   ['required: true of an old draft', object({ a: { type: 'string', required: true } }), {}],
   ['null where the schema says nullable', object({ a: { type: 'string', nullable: true } }), { a: null }],
   ['a schema that is its own part', { $ref: '#' }, { a: 1 }],
+  [
+    'numbers that JavaScript cannot hold',
+    closed({ a: { type: 'integer' }, b: {} }),
+    parseExact('{"a":9007199254740993,"b":[1e400]}'),
+  ],
   ['two schemas with the same $id', { $id: 'http://x/s', ...object({ a: { type: 'string' } }) }, { a: 'x' }],
   ['the other schema with the same $id', { $id: 'http://x/s', ...object({ a: { type: 'number' } }) }, { a: 5 }],
   [
@@ -76,6 +82,18 @@ const MENDED: [string, Schema, unknown, unknown][] = [
   ['one value for a list', closed({ a: list({ type: 'string' }) }), { a: 'x' }, { a: ['x'] }],
   ['one object for a list', closed({ a: list(object({ b: {} })) }), { a: { b: 1 } }, { a: [{ b: 1 }] }],
   ['one number as text for a list', closed({ a: list({ type: 'number' }) }), { a: '5' }, { a: [5] }],
+  [
+    'a long number for a list',
+    closed({ a: list({ type: 'integer' }) }),
+    parseExact('{"a":-9007199254740993}'),
+    parseExact('{"a":[-9007199254740993]}'),
+  ],
+  [
+    'a long number in a text',
+    closed({ a: list({ type: 'integer' }) }),
+    '{"a":"[9007199254740993]"}',
+    parseExact('{"a":[9007199254740993]}'),
+  ],
   ['a list as text', closed({ a: list({ type: 'number' }) }), { a: '[1, "2"]' }, { a: [1, 2] }],
   ['an object as text', closed({ a: closed({ b: { type: 'number' } }) }), { a: '{"b":"2"}' }, { a: { b: 2 } }],
   [

@@ -1,5 +1,6 @@
 /** JMESPath with bounds. */
 import { describe, expect, test } from 'vitest';
+import { parseExact } from '../../src/exact.ts';
 import { compileProjection } from '../../src/router/project.ts';
 
 const DATA = {
@@ -25,6 +26,13 @@ describe('a projection', () => {
     ['nothing.there', null],
   ])('%s', async (expression, expected) => {
     expect(await project(expression)).toEqual(expected);
+  });
+
+  test('of numbers that JavaScript cannot hold has their digits as text, and compares fractions', async () => {
+    const value = parseExact('{"ids":[9007199254740993,5],"ratio":0.12345678901234567891}');
+    const digits = 'rawJSON' in JSON ? '9007199254740993' : 9007199254740992;
+    expect(await project('ids', value)).toEqual([digits, 5]);
+    expect(await project('ratio > `0.1`', value)).toBe(true);
   });
 
   test.each<[unknown, string]>([

@@ -1,7 +1,8 @@
 /** Which tools may be used over HTTP in the modern era, by what they want in headers. */
 import { describe, expect, test } from 'vitest';
+import { parseExact } from '../../src/exact.ts';
 import { createModernHeaders } from '../../src/upstream/http-modern.ts';
-import { mirroredIn } from '../../src/upstream/mirrored.ts';
+import { mirroredIn, valueAt } from '../../src/upstream/mirrored.ts';
 
 const marked = (header: unknown, more: object = { type: 'string' }) => ({ ...more, 'x-mcp-header': header });
 const schema = (properties: object, more = {}) => ({ type: 'object', properties, ...more });
@@ -19,6 +20,11 @@ describe('the arguments that are repeated in headers', () => {
     ['none where it is only an example', schema({ a: { type: 'object', examples: [marked('A')] } }), []],
     ['none in no schema', undefined, []],
   ])('%s', (_, given, expected) => expect(mirroredIn(given)).toEqual(expected));
+
+  test('a number that JavaScript cannot hold is repeated as it is', () => {
+    const long = parseExact('9007199254740993');
+    expect(valueAt({ path: ['a', 'b'], header: 'B' }, { a: { b: long } })).toBe(JSON.stringify(long));
+  });
 
   test.each<[title: string, schema: unknown, why: RegExp]>([
     ['empty', schema({ a: marked('') }), /"" cannot be part/],

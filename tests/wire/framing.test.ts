@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseExact } from '../../src/exact.ts';
 import { createDecoder, type Decoded, decode, encode, type Framing } from '../../src/wire/framing.ts';
 import type { Message } from '../../src/wire/message.ts';
 
@@ -133,6 +134,21 @@ describe('a message over the limit', () => {
       [line({ jsonrpc: '2.0', id: 'a"b', method: 'm', params: { long } })],
       [[-32600, 'a"b']],
     ],
+    [
+      'is reported with the whole of a long id',
+      [`{"jsonrpc":"2.0","id":12345678901234567891,"method":"m","params":"${long}"}\n`],
+      [[-32600, parseExact('12345678901234567891')]],
+    ],
+    [
+      'is reported with the whole of an id',
+      [`{"jsonrpc":"2.0","id":1.5,"method":"m","params":"${long}"}\n`],
+      [[-32600, 1.5]],
+    ],
+    ...['007', '1.5.2', '"\\x"', '"a\tb"'].map((id): (typeof cases)[number] => [
+      `is reported without an id that is none: ${id}`,
+      [`{"jsonrpc":"2.0","id":${id},"method":"m","params":"${long}"}\n`],
+      [-32600],
+    ]),
     ['is reported with the id at its tail', [line({ result: { id: 4, long }, jsonrpc: '2.0', id: 5 })], [[-32600, 5]]],
     [
       'is reported with the id before jsonrpc at its tail',
@@ -170,10 +186,6 @@ describe('a message over the limit', () => {
         expect(first?.invalid).toEqual({ code: -32600, reason: expect.any(String), id: 'i' });
       }),
     );
-  });
-
-  test.each(['"\\x"', '007', '1.5.2'])('has no id where that is no JSON: %s', (id) => {
-    expect(brief(read([`{"id":${id},"method":"m","params":"${long}"}\n`], 1000))).toEqual([-32600]);
   });
 
   test('of exactly the limit passes', () => {
