@@ -1,5 +1,5 @@
 /** What ties a request that is sent upstream to the client on whose behalf it is: cancellation, questions, log messages, and how long it may take. */
-import type { CallOptions, Connection } from '../upstream/connection.ts';
+import type { CallOptions, Connection, Reliance } from '../upstream/connection.ts';
 import type { Params } from '../wire/message.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import type { Questioned, Way } from './request.ts';
@@ -12,6 +12,8 @@ export interface Sending {
   transparent: boolean;
   /** Whether a large answer may come in bytes: only where nobody on the way looks at what is in it. */
   verbatim?: boolean | undefined;
+  /** What must hold where it goes (default: nothing). */
+  reliance?: Reliance;
 }
 
 interface Sent extends Sending {
@@ -26,7 +28,7 @@ const UNTIL_DONE = 'tasks/result';
 const LONG = 10 * 60_000;
 
 function tied(sent: Sent, way: Way & Questioned): CallOptions {
-  const { server, method, timeout, transparent, repeatable, verbatim } = sent;
+  const { server, method, timeout, transparent, repeatable, verbatim, reliance } = sent;
   const { asked, heard } = towards(server, way);
   const { caller, signal } = way;
   return {
@@ -39,6 +41,7 @@ function tied(sent: Sent, way: Way & Questioned): CallOptions {
     transparent,
     inputs: way.questions === 'pass' ? way.inputs : undefined,
     repeatable,
+    reliance,
     signal,
     timeout: method === UNTIL_DONE ? Math.max(timeout, LONG) : timeout,
     verbatim,
