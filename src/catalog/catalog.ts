@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
+import { knowsNobody } from '../upstream/sharing.ts';
 import type { ListedTool, ListedTools, ListKind, Offer } from './list.ts';
 import { fingerprintsOf, LIST_KINDS, listOffer, listTools } from './list.ts';
 import type { Lesson, Pins } from './pins.ts';
@@ -42,8 +43,8 @@ export class Catalog {
   #slots: Map<string, Slot>;
   readonly #options: CatalogOptions;
   readonly #store: CatalogStore;
-  /** The beginnings of conversations in which tools were listed. */
-  readonly #listed = new WeakSet<Hello>();
+  /** The sets of capabilities for which tools were listed, by the beginning of the conversation. */
+  readonly #listed = new WeakMap<Hello, Set<string>>();
   #closed = false;
   #revision = 0;
 
@@ -124,8 +125,8 @@ export class Catalog {
   }
 
   /** Whether the tools that are known of a server are those that it has in this conversation, and not those of an earlier one. */
-  isCurrent({ name, fleeting }: Carrier, hello: Hello): boolean {
-    if (!fleeting) return this.#listed.has(hello);
+  isCurrent({ name, fleeting, offered }: Carrier, hello: Hello): boolean {
+    if (!fleeting) return this.#listed.get(hello)?.has(offered) === true;
     const listing = this.#slots.get(name)?.listing;
     return listing?.kind === 'listed' && listing.from === 'server';
   }
@@ -261,9 +262,10 @@ export class Catalog {
     const { pins, changed } = this.#options;
     const first = slot.listing.kind !== 'listed' || !slot.bySet.has(offered);
     const kinds = this.#learn(slot, offered, { hello, offer });
-    this.#listed.add(hello);
+    this.#listed.set(hello, (this.#listed.get(hello) ?? new Set()).add(offered));
     slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
-    pins?.learned({ ...lessonOf(slot), offered, owner, from: 'server' });
+    const alone = knowsNobody(slot.spec, hello.era) ? undefined : owner;
+    pins?.learned({ ...lessonOf(slot), offered, owner: alone, from: 'server' });
     // The time matters to the next start where the lists have a life.
     const news = first || kinds.length > 0 || offer.freshFor !== undefined;
     if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet: slot.bySet });

@@ -376,6 +376,18 @@ describe('the tools of a conversation', () => {
   });
   const soon = () => new Promise((resolve) => setImmediate(resolve));
 
+  test('are listed for each set of capabilities', async () => {
+    const { catalog } = createWorld({ one: {} });
+    const hello = helloOf();
+    const [plain, roots] = [asked('', hello), asked('roots', hello)];
+    const renewed = catalog.renew(plain.connection, hello);
+    plain.open.pop()?.(['a']);
+    expect(await renewed).toBe(true);
+    expect(catalog.isCurrent(plain.connection, hello)).toBe(true);
+    expect(catalog.isCurrent(roots.connection, hello)).toBe(false);
+    expect(catalog.isCurrent(plain.connection, helloOf())).toBe(false);
+  });
+
   test('are listed once for all who want them at the same time, whoever comes first', async () => {
     const { catalog } = createWorld({ one: {} });
     const hello = helloOf();
