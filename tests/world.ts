@@ -20,9 +20,8 @@ import { createArgumentChecker } from '../src/router/arguments.ts';
 import { createRouter, type Router } from '../src/router/router.ts';
 import { createResultStore } from '../src/router/shelf.ts';
 import { createWishes } from '../src/router/wishes.ts';
-import type { Connection, Hello } from '../src/upstream/connection.ts';
+import type { CallOptions, Connection, Hello } from '../src/upstream/connection.ts';
 import type { Params } from '../src/wire/message.ts';
-import type { RequestOptions } from '../src/wire/peer.ts';
 
 /** An upstream as a test describes it. */
 export interface Script {
@@ -32,7 +31,7 @@ export interface Script {
   /** Replaces what `connect` would answer: throw to stage a server that cannot start. */
   connect?: () => Promise<void>;
   /** Answers every request but the ones that lists are made of, where `tools` is given. */
-  answer?: (method: string, params: Params | undefined, options: RequestOptions) => unknown;
+  answer?: (method: string, params: Params | undefined, options: CallOptions) => unknown;
   spec?: Partial<ServerSpec>;
   /** The key of the only client that it runs for. */
   owner?: string;
@@ -167,6 +166,8 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     async request(method, params, options = {}) {
       await script.connect?.();
       if (method === 'tools/list' && script.tools !== undefined) return { tools: script.tools };
+      const { reliance } = options;
+      if (reliance?.holds(current()) === false) await reliance.renew(current(), options);
       sent.push({ server: spec.name, method, params });
       return script.answer?.(method, params, options) ?? { content: [{ type: 'text', text: 'ok' }] };
     },

@@ -92,7 +92,7 @@ export function runProfile(
         const reason = 'reason' in state ? state.reason : undefined;
         observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });
         if (state.kind !== 'ready') return;
-        catalog.connected(server, connection);
+        for (const one of pool.affected(connection)) catalog.connected(server, one);
         wishes.connected(connection);
       },
     },

@@ -4,7 +4,8 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
-import type { ListedTool, ListKind, Offer } from './list.ts';
+import { knowsNobody } from '../upstream/sharing.ts';
+import type { ListedTool, ListedTools, ListKind, Offer } from './list.ts';
 import { fingerprintsOf, LIST_KINDS, listOffer, listTools } from './list.ts';
 import type { Lesson, Pins } from './pins.ts';
 import {
@@ -42,8 +43,8 @@ export class Catalog {
   #slots: Map<string, Slot>;
   readonly #options: CatalogOptions;
   readonly #store: CatalogStore;
-  /** The beginnings of conversations in which everything was listed. */
-  readonly #listed = new WeakSet<Hello>();
+  /** The sets of capabilities for which tools were listed, by the beginning of the conversation. */
+  readonly #listed = new WeakMap<Hello, Set<string>>();
   #closed = false;
   #revision = 0;
 
@@ -123,21 +124,24 @@ export class Catalog {
     if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh(slot, connection);
   }
 
-  /** Whether what is known of a server is what it says on this connection, and not what it said on an earlier one. */
-  isCurrent({ name, fleeting, state, hello }: Carrier): boolean {
-    if (!fleeting) return hello !== undefined && state.kind === 'ready' && this.#listed.has(hello);
+  /** Whether the tools that are known of a server are those that it has in this conversation, and not those of an earlier one. */
+  isCurrent({ name, fleeting, offered }: Carrier, hello: Hello): boolean {
+    if (!fleeting) return this.#listed.get(hello)?.has(offered) === true;
     const listing = this.#slots.get(name)?.listing;
     return listing?.kind === 'listed' && listing.from === 'server';
   }
 
-  /** Makes it so for its tools, all at once for whoever waits for the same; throws what stands in the way. */
-  renew(connection: Carrier): Promise<void> {
+  /** Makes it so; false where that conversation is over. Throws what stands in the way. The other lists follow in their own time. */
+  async renew(connection: Carrier, hello: Hello): Promise<boolean> {
     const slot = this.#slots.get(connection.name);
-    if (slot === undefined) return Promise.resolve();
-    const key = JSON.stringify([connection.owner, connection.offered]);
-    const renewal = slot.renewals.get(key) ?? this.#listTools(slot, connection);
-    slot.renewals.set(key, renewal);
-    return renewal.finally(() => slot.renewals.delete(key));
+    if (slot === undefined) return false;
+    const { tools } = await this.#listTools(slot, connection, hello);
+    // A list that took a reconnect may be of either conversation.
+    if (!connection.fleeting && connection.hello !== hello) return false;
+    if (this.isCurrent(connection, hello)) return true;
+    const { freshFor: _, ...known } = knownTo(slot, connection.offered).offer;
+    this.#accept(slot, connection, { hello, offer: { ...known, tools } });
+    return true;
   }
 
   /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background, unless it still holds. */
@@ -159,7 +163,8 @@ export class Catalog {
       const stale = [...slot.stale];
       slot.stale.clear();
       // A list under way may have begun before the change, so it is followed by another.
-      void (slot.inFlight?.done ?? Promise.resolve()).then(() => {
+      const underWay = [...slot.toolLists].map(({ done }): Promise<unknown> => done);
+      void Promise.allSettled([slot.inFlight?.done, ...underWay]).then(() => {
         for (const one of stale) void this.#refresh(slot, one?.state.kind === 'closed' ? undefined : one);
       });
     }, REFRESH_GAP);
@@ -226,19 +231,25 @@ export class Catalog {
     return slot.inFlight.done;
   }
 
-  /** The other lists follow in their own time: a call waits for what its tool is, and for nothing else. */
-  async #listTools(slot: Slot, connection: Carrier): Promise<void> {
-    const hello = await connection.connect();
-    const tools = await listTools(connection, hello, this.#options.log);
-    const { freshFor: _, ...known } = knownTo(slot, connection.offered).offer;
-    this.#accept(slot, connection, { hello, offer: { ...known, tools } });
+  /** Lists tools, once for all who want the same at the same time: a call, and the list that every new connection begins with. */
+  #listTools(slot: Slot, connection: Lister, began: Hello): Promise<ListedTools> {
+    const { offered, fleeting } = connection;
+    const hello = fleeting ? undefined : began;
+    const underWay = [...slot.toolLists].find((one) => one.hello === hello && one.offered === offered);
+    if (underWay !== undefined) return underWay.done;
+    const list = { hello, offered, done: listTools(connection, began, this.#options.log) };
+    const over = () => slot.toolLists.delete(list);
+    slot.toolLists.add(list);
+    list.done.then(over, over);
+    return list.done;
   }
 
   async #list(slot: Slot, connection: Lister): Promise<void> {
     const { log } = this.#options;
     try {
       const hello = await connection.connect();
-      this.#accept(slot, connection, { hello, offer: await listOffer(connection, hello, log) });
+      const tools = this.#listTools(slot, connection, hello);
+      this.#accept(slot, connection, { hello, offer: await listOffer(connection, hello, log, tools) });
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
       this.#revision++;
@@ -251,9 +262,10 @@ export class Catalog {
     const { pins, changed } = this.#options;
     const first = slot.listing.kind !== 'listed' || !slot.bySet.has(offered);
     const kinds = this.#learn(slot, offered, { hello, offer });
-    this.#listed.add(hello);
+    this.#listed.set(hello, (this.#listed.get(hello) ?? new Set()).add(offered));
     slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
-    pins?.learned({ ...lessonOf(slot), offered, owner, from: 'server' });
+    const alone = knowsNobody(slot.spec, hello.era) ? undefined : owner;
+    pins?.learned({ ...lessonOf(slot), offered, owner: alone, from: 'server' });
     // The time matters to the next start where the lists have a life.
     const news = first || kinds.length > 0 || offer.freshFor !== undefined;
     if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet: slot.bySet });

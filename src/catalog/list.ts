@@ -58,21 +58,25 @@ const MAX_DEPTH = 128;
 
 type Asker = Pick<Connection, 'name' | 'request' | 'spec'>;
 
-/** Lists what the upstream says it has; a kind that it does not know is simply empty. */
-export async function listOffer(connection: Asker, hello: Pick<Hello, 'capabilities'>, log: Log): Promise<Offer> {
-  const { capabilities } = hello;
+/** Lists what the upstream says it has, beside its tools; a kind that it does not know is simply empty. */
+export async function listOffer(
+  connection: Asker,
+  { capabilities }: Pick<Hello, 'capabilities'>,
+  log: Log,
+  listedTools: Promise<ListedTools>,
+): Promise<Offer> {
   const list = (capability: string, method: string, key: string) =>
     capabilities[capability] === undefined ? NOTHING : listPages(connection, method, key);
-  const lists = await Promise.all([
-    list('tools', 'tools/list', 'tools'),
+  const [{ tools, freshFor: toolsFreshFor }, ...lists] = await Promise.all([
+    listedTools,
     list('resources', 'resources/list', 'resources'),
     list('resources', 'resources/templates/list', 'resourceTemplates'),
     list('prompts', 'prompts/list', 'prompts'),
   ]);
-  const [tools, resources, templates, prompts] = lists.map(({ items }) => items) as [Item[], Item[], Item[], Item[]];
-  const freshFor = Math.min(...lists.map((one) => one.freshFor));
+  const [resources, templates, prompts] = lists.map(({ items }) => items) as [Item[], Item[], Item[]];
+  const freshFor = Math.min(toolsFreshFor, ...lists.map((one) => one.freshFor));
   return {
-    tools: readTools(tools, connection.name, log),
+    tools,
     resources: resources.filter(({ uri }) => typeof uri === 'string').map(tidy),
     templates: templates.filter(({ uriTemplate }) => typeof uriTemplate === 'string').map(tidy),
     prompts: readPrompts(prompts, connection.name, log),
@@ -80,15 +84,22 @@ export async function listOffer(connection: Asker, hello: Pick<Hello, 'capabilit
   };
 }
 
-/** The same for tools alone. */
+/** Its tools alone: calls wait for them, and for nothing else. */
 export async function listTools(
   connection: Asker,
   { capabilities }: Pick<Hello, 'capabilities'>,
   log: Log,
-): Promise<ListedTool[]> {
-  const { items } = capabilities.tools === undefined ? NOTHING : await listPages(connection, 'tools/list', 'tools');
-  return readTools(items, connection.name, log);
+): Promise<ListedTools> {
+  const listed = capabilities.tools === undefined ? NOTHING : await listPages(connection, TOOLS, 'tools');
+  return { tools: readTools(listed.items, connection.name, log), freshFor: listed.freshFor };
 }
+
+export interface ListedTools {
+  tools: ListedTool[];
+  freshFor: number;
+}
+
+const TOOLS = 'tools/list';
 
 interface Listed {
   items: Item[];
@@ -117,7 +128,8 @@ async function listPages(connection: Asker, method: string, key: string): Promis
 
 async function ask(connection: Asker, method: string, cursor: unknown): Promise<unknown> {
   try {
-    return await connection.request(method, cursor === undefined ? {} : { cursor }, { repeatable: true });
+    const options = { repeatable: true, ahead: method === TOOLS };
+    return await connection.request(method, cursor === undefined ? {} : { cursor }, options);
   } catch (error) {
     // Servers announce a capability and then lack one of its lists; that is no reason to lose the others.
     if (error instanceof RpcError && error.code === METHOD_NOT_FOUND) return undefined;

@@ -2,7 +2,7 @@
 import type { ServerSpec } from '../config/config.ts';
 import type { Connection, Hello } from '../upstream/connection.ts';
 import { sharedKey } from '../upstream/sharing.ts';
-import { EMPTY_OFFER, type ListedTool, type Offer } from './list.ts';
+import { EMPTY_OFFER, type ListedTool, type ListedTools, type Offer } from './list.ts';
 
 /** How much is known of a server. A failed one keeps what was listed before. */
 export type Listing =
@@ -35,11 +35,18 @@ export interface Slot {
   /** By the set of capabilities that was offered, see `offeredKey`. */
   bySet: Map<string, Known>;
   inFlight: { connection: Lister; done: Promise<void> } | undefined;
-  /** Lists of tools that calls wait for, by the connection. */
-  renewals: Map<string, Promise<void>>;
+  /** Lists of tools under way, alone or as a part of the above. */
+  toolLists: Set<ToolList>;
   refreshTimer: NodeJS.Timeout | undefined;
   /** What is asked again when the timer fires; undefined means whichever connection there is. */
   stale: Set<Teller | undefined>;
+}
+
+export interface ToolList {
+  /** The beginning of the conversation in which it was asked for; undefined where each request has its own. */
+  hello: Hello | undefined;
+  offered: string;
+  done: Promise<ListedTools>;
 }
 
 /** For whom lists are wanted. */
@@ -50,9 +57,9 @@ export interface Client {
 }
 
 /** The connection that a list is asked of. */
-export type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner'>;
+export type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner' | 'fleeting'>;
 /** The connection that a call goes on. */
-export type Carrier = Lister & Pick<Connection, 'state' | 'hello' | 'fleeting'>;
+export type Carrier = Lister & Pick<Connection, 'hello'>;
 /** One that told of a change, and may have ended since. */
 export type Teller = Lister & Pick<Connection, 'state'>;
 
@@ -86,7 +93,7 @@ export function emptySlot(spec: ServerSpec): Slot {
     tools: new Map(),
     bySet: new Map(),
     inFlight: undefined,
-    renewals: new Map(),
+    toolLists: new Set(),
     refreshTimer: undefined,
     stale: new Set(),
   };

@@ -1,6 +1,6 @@
 /** Catalogs on disk: what a server offered last time, so that a start need not wait for it. One file per launch spec. */
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
@@ -28,8 +28,9 @@ export interface CatalogStore {
   write(spec: ServerSpec, catalog: StoredCatalog): void;
 }
 
+const DAY = 24 * 60 * 60_000;
 /** ms after which the catalog of a server that may be gone is removed; one that is still there is listed once more. */
-const KEPT = 90 * 24 * 60 * 60_000;
+const KEPT = 90 * DAY;
 
 /** Grows when the form of the files changes; older ones are then ignored and written anew. */
 const FORMAT = 2;
@@ -55,7 +56,10 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
       const file = join(folder, `${launchKey(spec)}.json`);
       try {
         const text = readIfPresent(file);
-        return text === undefined ? undefined : parse(text);
+        if (text === undefined) return undefined;
+        const stored = parse(text);
+        touch(file, log);
+        return stored;
       } catch (error) {
         tellOnce(`the stored catalog "${file}" is ignored and will be written anew: ${messageOf(error)}`);
         return undefined;
@@ -71,6 +75,17 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
       }
     },
   };
+}
+
+/** Lists that never change are never written again: whoever reads them says that they are needed, once a day. */
+function touch(file: string, log: Log): void {
+  const now = Date.now();
+  try {
+    if (statSync(file).mtimeMs < now - DAY) utimesSync(file, now / 1000, now / 1000);
+  } catch (error) {
+    // Where nothing can be written, nothing is removed either.
+    log.debug(`"${file}" keeps its time: ${messageOf(error)}`);
+  }
 }
 
 /** Every change of a command leaves a file behind that nobody reads again. */

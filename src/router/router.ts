@@ -14,6 +14,7 @@ import type { ArgumentChecker } from './arguments.ts';
 import { createExperience, type Experience } from './experience.ts';
 import { describe, isHeld, noResult, reasonOf, unknownThing, withdrawn } from './failures.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
+import { type Looked, mayRepeat, ShownTool } from './reliance.ts';
 import type { Forward, ToolCall, ToolResult, Way } from './request.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
 import { send } from './ties.ts';
@@ -100,6 +101,8 @@ export function createRouter(deps: RouterDeps): Router {
     return unknownTool(server, tool, entry === undefined ? [] : views.of(entry).tools);
   }
 
+  const shown = { catalog, views, missing };
+
   function connectionTo(server: string, way: Way): Connection {
     // It may have left while its server was listed: nobody would end what is begun for it now.
     if (way.signal?.aborted) throw withdrawn(server);
@@ -151,13 +154,14 @@ export function createRouter(deps: RouterDeps): Router {
       record('refused', { reason: 'definition' });
       return Promise.reject(held);
     }
-    if (request.mode === 'verbatim') return run(request, listed, request.arguments, record);
-    return runChecked(request, listed, record);
+    const looked = { listed, revision: catalog.revision };
+    if (request.mode === 'verbatim') return run(request, looked, request.arguments, record);
+    return runChecked(request, looked, record);
   }
 
-  async function runChecked(request: ToolCall, listed: ListedTool, record: Recorder): Promise<ToolResult> {
+  async function runChecked(request: ToolCall, looked: Looked, record: Recorder): Promise<ToolResult> {
     const { server } = request;
-    const { tool } = listed;
+    const { tool } = looked.listed;
     const checked = await checker.check(tool, request.arguments);
     if (!checked.ok) {
       record('refused', { reason: 'arguments' });
@@ -166,17 +170,17 @@ export function createRouter(deps: RouterDeps): Router {
       throw badArguments({ server, tool, problems: checked.problems, worked });
     }
     if (checked.notes.length > 0) request.noted?.(checked.notes);
-    return run(request, listed, checked.args, record);
+    return run(request, looked, checked.args, record);
   }
 
-  function run(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
-    const asked = admission.confirm(request, listed.tool, args);
-    if (asked === undefined) return carryOut(request, listed, args, record);
-    return settled(asked, record).then(() => carryOut(request, listed, args, record));
+  function run(request: ToolCall, looked: Looked, args: unknown, record: Recorder): Promise<ToolResult> {
+    const asked = admission.confirm(request, looked.listed.tool, args);
+    if (asked === undefined) return carryOut(request, looked, args, record);
+    return settled(asked, record).then(() => carryOut(request, looked, args, record));
   }
 
   /** Lets it in, sends it and tells what became of it, with a single promise. */
-  function carryOut(request: ToolCall, listed: ListedTool, args: unknown, record: Recorder): Promise<ToolResult> {
+  function carryOut(request: ToolCall, looked: Looked, args: unknown, record: Recorder): Promise<ToolResult> {
     const failed = (error: unknown): never => {
       admission.leave();
       if (isHeld(error)) record('refused', { reason: 'definition' });
@@ -187,7 +191,7 @@ export function createRouter(deps: RouterDeps): Router {
       if (!isRecord(answer)) return failed(noResult(request));
       admission.leave();
       tasks.note(via, answer);
-      return answered(request, listed.tool, args, record, answer);
+      return answered(request, looked.listed.tool, args, record, answer);
     };
     try {
       enter(admission, record);
@@ -196,35 +200,22 @@ export function createRouter(deps: RouterDeps): Router {
     }
     try {
       const via = connectionTo(request.server, request);
-      return sendCall(via, request, listed, args).then((answer) => succeeded(via, answer), failed);
+      return sendCall(via, request, looked, args).then((answer) => succeeded(via, answer), failed);
     } catch (error) {
       return Promise.reject(error).catch(failed);
     }
   }
 
-  /** Where a client relies on what it was shown, nothing runs on a connection that may have changed it. */
-  function sendCall(connection: Connection, request: ToolCall, listed: ListedTool, args: unknown): Promise<unknown> {
-    if (catalog.isCurrent(connection) || !views.relies(request.server))
-      return sendOn(connection, request, listed, args);
-    return catalog.renew(connection).then(() => sendOn(connection, request, unchanged(request.server, listed), args));
-  }
-
-  /** A tool as it is now; throws where it must not run. */
-  function unchanged(server: string, { tool: { name } }: ListedTool): ListedTool {
-    const listed = views.tool(server, name);
-    if (listed === undefined) throw missing(server, name);
-    const held = views.held(server, listed);
-    if (held !== undefined) throw held;
-    return listed;
-  }
-
-  function sendOn(connection: Connection, request: ToolCall, listed: ListedTool, args: unknown): Promise<unknown> {
+  function sendCall(connection: Connection, request: ToolCall, looked: Looked, args: unknown): Promise<unknown> {
     const { meta, mode } = request;
+    const { listed } = looked;
     const transparent = mode === 'verbatim';
     const own = { name: listed.upstreamName, arguments: args };
     const extra = transparent ? request.extra : undefined;
     const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
-    const how = { transparent, repeatable: mayRepeat(listed.tool), verbatim: transparent && request.verbatim };
+    const repeatable = mayRepeat(listed.tool);
+    const reliance = new ShownTool(shown, looked, connection, params);
+    const how = { transparent, repeatable, verbatim: transparent && request.verbatim, reliance };
     return send(connection, 'tools/call', params, request, how);
   }
 
@@ -290,8 +281,3 @@ export function createRouter(deps: RouterDeps): Router {
 const METHODS: Record<Kind, string> = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' };
 
 type Recorder = ReturnType<Calls['begin']>;
-
-/** A call runs at most once, unless its server says that twice is as good. */
-function mayRepeat({ annotations }: Tool): boolean {
-  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
-}

@@ -1,5 +1,5 @@
 /** What ties a request that is sent upstream to the client on whose behalf it is: cancellation, questions, log messages, and how long it may take. */
-import type { CallOptions, Connection } from '../upstream/connection.ts';
+import type { CallOptions, Connection, Reliance } from '../upstream/connection.ts';
 import { asksForInput } from '../upstream/rounds.ts';
 import type { Params } from '../wire/message.ts';
 import { createHeartbeat } from './heartbeat.ts';
@@ -13,6 +13,8 @@ export interface Sending {
   transparent: boolean;
   /** Whether a large answer may come in bytes: only where nobody on the way looks at what is in it. */
   verbatim?: boolean | undefined;
+  /** What must hold where it goes (default: nothing). */
+  reliance?: Reliance;
 }
 
 /** A server answers this when the task is done, and not before; ms that it is given for that at least. */
@@ -23,7 +25,7 @@ function tied(
   { name, spec: { timeout } }: Connection,
   method: string,
   way: Way & Questioned,
-  { transparent, repeatable, verbatim }: Sending,
+  { transparent, repeatable, verbatim, reliance }: Sending,
 ): CallOptions {
   const { asked, heard } = towards(name, way);
   const { caller, signal } = way;
@@ -37,6 +39,7 @@ function tied(
     transparent,
     inputs: way.questions === 'pass' ? way.inputs : undefined,
     repeatable,
+    reliance,
     signal,
     timeout: method === UNTIL_DONE ? Math.max(timeout, LONG) : timeout,
     verbatim,

@@ -41,6 +41,21 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
     }
   };
 
+  /** The same, once what the call relies on holds there. */
+  const reachRelied = async ({ method, wanted, since }: Asked): Promise<Link> => {
+    const { signal, reliance, timeout } = wanted;
+    for (;;) {
+      const link = await reach(method, since + timeout, signal);
+      if (reliance === undefined || reliance.holds(link.hello)) return link;
+      if (signal?.aborted) throw cancelled(method);
+      const left = since + timeout - performance.now();
+      const holds = await within(reliance.renew(link.hello, wanted), { method, signal, left, spec, lifecycle });
+      if (lifecycle.link !== link) continue;
+      if (holds) return link;
+      throw new McpxError('unreachable', `server "${spec.name}" did not say what it offers`);
+    }
+  };
+
   /** One more failure of the transport; too many in a row and the conversation is given up. */
   const count = (failure: McpxError, link: Link, since: number) => {
     const failures = breaker.failures + 1;
@@ -61,8 +76,7 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
     link.peer.request(method, link.hello.era === 'modern' ? dress(params, wanted) : params, wanted);
 
   const reachAndSend = async (asked: Asked, last = false): Promise<unknown> => {
-    const { method, wanted, since } = asked;
-    const link = await reach(method, since + wanted.timeout, wanted.signal);
+    const link = await reachRelied(asked);
     try {
       return await sendOn(link, asked);
     } catch (error) {
@@ -71,7 +85,7 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
     }
   };
 
-  /** One that has its turn. Nearly always there is an open conversation: then nothing is waited for but the answer, and no promise is made but one. */
+  /** One that has its turn. Nearly always there is an open conversation on which nothing has changed: then nothing is waited for but the answer, and no promise is made but one. */
   const begin = (asked: Asked): Promise<unknown> => {
     let probed: (() => void) | undefined;
     const leave = () => {
@@ -91,9 +105,10 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
       throw error;
     };
     try {
-      probed = breaker.enter();
+      if (!asked.wanted.ahead) probed = breaker.enter();
       const { link } = lifecycle;
-      if (link === undefined) return reachAndSend(asked).then(answered, failed);
+      if (link === undefined || asked.wanted.reliance?.holds(link.hello) === false)
+        return reachAndSend(asked).then(answered, failed);
       return sendOn(link, asked).then(answered, (error) =>
         goesAgain(error, link, asked) ? reachAndSend(asked, true).then(answered, failed) : failed(error),
       );
@@ -103,7 +118,8 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
   };
 
   return (method, params, wanted) => {
-    const turn = slots.enter({ signal: wanted.signal, timeout: wanted.timeout, key: wanted.caller });
+    const { signal, timeout, caller: key, ahead } = wanted;
+    const turn = slots.enter({ signal, timeout, key, ahead });
     if (turn === undefined) return begin({ method, params, wanted, since: performance.now() });
     return turn.then(() => begin({ method, params, wanted, since: performance.now() }));
   };
@@ -147,7 +163,8 @@ export function within<T>(work: Promise<T>, { method, signal, left, spec, lifecy
     const onTimeout = () => {
       const { state } = lifecycle;
       const why = 'reason' in state && state.reason !== undefined ? `: ${state.reason}` : '';
-      reject(new McpxError('timeout', `server "${spec.name}" was not connected in time${why}`));
+      const missed = state.kind === 'ready' ? 'did not say what it offers' : 'was not connected';
+      reject(new McpxError('timeout', `server "${spec.name}" ${missed} in time${why}`));
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     const timer = setTimeout(onTimeout, Math.min(Math.max(0, left), 2 ** 31 - 1));

@@ -71,6 +71,10 @@ export interface ConnectionOptions {
 export interface CallOptions extends RequestOptions {
   /** It may run twice: where the connection breaks under it, it is sent once more on the next one. */
   repeatable?: boolean | undefined;
+  /** What must hold on the conversation that it goes on. */
+  reliance?: Reliance | undefined;
+  /** Takes no turn: calls that have theirs wait for it. */
+  ahead?: boolean | undefined;
   /** On whose behalf; calls that wait for their turn take turns by it. */
   caller?: string | undefined;
   /** The same, for servers of the modern era, which are told with every request. */
@@ -79,6 +83,14 @@ export interface CallOptions extends RequestOptions {
   transparent?: boolean | undefined;
   /** Where the caller takes a question of a modern server as the result: what it has answered so far. */
   inputs?: Inputs | undefined;
+}
+
+/** What a request relies on. It is looked at before each time that it is sent: a server that was started again may have become another. */
+export interface Reliance {
+  /** Whether it holds on the conversation that began so; asked at every call. */
+  holds(hello: Hello): boolean;
+  /** Makes it hold there, and the request what it then has to be; false where that conversation is over. Throws where it must not be sent. */
+  renew(hello: Hello, request: CallOptions): Promise<boolean>;
 }
 
 /** For `doctor`, `status` and error messages. */

@@ -32,7 +32,7 @@ export interface Listening {
   stop(): void;
 }
 
-/** A subscription that was asked for. */
+/** A subscription that was asked for and is not acknowledged yet. */
 interface Stream {
   id: Id;
   /** Requests that are answered when it is acknowledged. */
@@ -52,7 +52,7 @@ class OneStream implements Listening {
   /** Requests of which one was refused with the others: each goes alone. */
   readonly #doubted = new Map<Id, string>();
   /** What is listened to, and what will take its place as soon as it is acknowledged. */
-  #open: Stream | undefined;
+  #open: Id | undefined;
   #next: Stream | undefined;
   #streams = 0;
   #fruitless = 0;
@@ -92,7 +92,7 @@ class OneStream implements Listening {
     } else if (message.method === ACKNOWLEDGED) this.#acknowledged(id, message.params);
     else if (message.method === 'notifications/cancelled') this.#ended(id, undefined);
     // What an older one still brings, the open one brings too.
-    else if (id === (this.#open ?? this.#next)?.id) this.#options.news(withoutSubscription(message));
+    else if (id === (this.#open ?? this.#next?.id)) this.#options.news(withoutSubscription(message));
     return true;
   }
 
@@ -123,7 +123,7 @@ class OneStream implements Listening {
     const notifications = { ...this.#lists, ...resources };
     const waiting = new Map([...(this.#next?.waiting ?? []), ...this.#waiting]);
     this.#waiting = new Map();
-    this.#cancel(this.#next);
+    this.#cancel(this.#next?.id);
     this.#next = undefined;
     if (Object.keys(notifications).length === 0) {
       this.#cancel(this.#open);
@@ -143,7 +143,7 @@ class OneStream implements Listening {
     if (id !== this.#next?.id) return;
     const { waiting } = this.#next;
     this.#cancel(this.#open);
-    this.#open = this.#next;
+    this.#open = id;
     this.#next = undefined;
     this.#fruitless = 0;
     const { notifications } = params;
@@ -172,24 +172,20 @@ class OneStream implements Listening {
   }
 
   #ended(id: Id, error: Error | undefined): void {
-    const ended = [this.#next, this.#open].find((stream) => stream?.id === id);
-    if (ended === undefined) return;
-    if (ended === this.#open) this.#open = undefined;
-    else this.#next = undefined;
-    const waiting = new Map(ended.waiting);
-    ended.waiting.clear();
-    if (error instanceof RpcError) {
-      this.#refused(waiting, error);
-      return;
+    if (id === this.#open) this.#open = undefined;
+    else if (id !== this.#next?.id) return;
+    else {
+      const { waiting } = this.#next;
+      this.#next = undefined;
+      if (error instanceof RpcError) {
+        this.#refused(waiting, error);
+        return;
+      }
+      const refusal = error ?? new RpcError(NOT_SUBSCRIBABLE, 'the server ended the subscription');
+      for (const [request, uri] of [...waiting, ...this.#doubted]) this.#refuse(request, uri, refusal);
+      this.#doubted.clear();
     }
-    const refusal = error ?? new RpcError(NOT_SUBSCRIBABLE, 'the server ended the subscription');
-    for (const [request, uri] of [...waiting, ...this.#doubted]) this.#refuse(request, uri, refusal);
-    this.#doubted.clear();
-    // What took its place is on its way.
-    if (this.#stopped || this.#open || this.#next) return;
-    const wait = Math.min(INTERVAL * 2 ** this.#fruitless++, LONGEST_INTERVAL);
-    this.#timer = setTimeout(() => this.#begin(), wait);
-    this.#timer.unref();
+    this.#beginLater();
   }
 
   /** What the upstream refuses in words it will refuse again: only the resource at fault is left out. */
@@ -201,12 +197,22 @@ class OneStream implements Listening {
       }
     } else for (const [request, uri] of waiting) this.#refuse(request, uri, error);
     if (this.#doubted.size > 0) this.#tryDoubted();
-    else if (waiting.size > 0 && this.#open === undefined && this.#next === undefined) this.#begin();
+    else if (waiting.size > 0 && this.#open === undefined) this.#begin();
+    // It was granted before.
+    else if (this.#uris.size > 0) this.#beginLater();
   }
 
-  #cancel(stream: Stream | undefined): void {
-    if (stream === undefined) return;
-    const params = { requestId: stream.id, reason: 'another subscription took its place' };
+  #beginLater(): void {
+    // What took its place is on its way.
+    if (this.#stopped || this.#open !== undefined || this.#next) return;
+    const wait = Math.min(INTERVAL * 2 ** this.#fruitless++, LONGEST_INTERVAL);
+    this.#timer = setTimeout(() => this.#begin(), wait);
+    this.#timer.unref();
+  }
+
+  #cancel(id: Id | undefined): void {
+    if (id === undefined) return;
+    const params = { requestId: id, reason: 'another subscription took its place' };
     try {
       this.#options.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
     } catch {

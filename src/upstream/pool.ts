@@ -195,7 +195,8 @@ export function createPool(options: PoolOptions): Pool {
     all: () => [...open],
     affected(connection) {
       const member = members.get(connection.name);
-      return [connection, ...(member?.era === 'modern' && connection.owner === undefined ? member.views.values() : [])];
+      const views = member?.era === 'modern' && connection.owner === undefined ? [...member.views.values()] : [];
+      return [connection, ...views.filter(({ offered }) => offered !== connection.offered)];
     },
     update(servers, next) {
       settings = next;

@@ -15,6 +15,8 @@ export interface Wait {
   timeout?: number | undefined;
   /** Those with the same key form one line; the lines take turns, so that a busy one delays no other. */
   key?: string | undefined;
+  /** Takes no turn: somebody who has one waits for it. */
+  ahead?: boolean | undefined;
 }
 
 export interface SlotsOptions {
@@ -77,7 +79,7 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
       return lines.size;
     },
     enter(wait = {}) {
-      if (active < limit) {
+      if (active < limit || wait.ahead) {
         active += 1;
         return undefined;
       }
@@ -87,7 +89,7 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
     },
     leave() {
       active -= 1;
-      lines.next()?.admit();
+      if (active < limit) lines.next()?.admit();
     },
   };
 }

@@ -46,6 +46,11 @@ export function shareRule(spec: ServerSpec): (caller: Caller, era?: Hello['era']
   };
 }
 
+/** Whether a server says the same to every client that offers the same, also where one of them had it alone before its era was known. */
+export function knowsNobody(spec: ServerSpec, era: Hello['era']): boolean {
+  return shareRule(spec)({ key: '', capabilities: { [ROOTS]: {} } }, era) === 'all';
+}
+
 /** Whether what is started depends on the folder that a downstream works in. */
 export function usesWorkspace(spec: ServerSpec): boolean {
   return JSON.stringify(spec).includes('${workspaceFolder');

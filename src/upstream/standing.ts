@@ -15,25 +15,28 @@ export interface Standing {
   renew(peer: Pick<Peer, 'request'>): void;
 }
 
+/** Of tasks that are done. */
+const DONE: ReadonlySet<string> = new Set(['completed', 'failed']);
 const LASTING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
 
 /** ms that a task may keep its server at most. */
 const LONGEST_TASK = 24 * 60 * 60_000;
+/** The oldest are forgotten first. */
+const MAX_TASKS = 1000;
 
 export function createStanding(): Standing {
   const subscriptions = new Map<unknown, Params>();
   /** Until when each is worked on, and its result kept, monotonic ms. */
   const tasks = new Map<string, number>();
 
-  /** A task as its server describes it: inside `task` where it has just begun. */
-  const see = (said: unknown) => {
-    const task = isRecord(said) && isRecord(said.task) ? said.task : said;
-    if (!isRecord(task) || typeof task.taskId !== 'string' || typeof task.status !== 'string') return;
-    const { taskId, status, ttl } = task;
-    // One that is done is kept for its result, which comes with its status in the modern era.
-    if (status === 'cancelled' || 'result' in task || 'error' in task) tasks.delete(taskId);
-    else if (!tasks.has(taskId))
-      tasks.set(taskId, performance.now() + (typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK));
+  /** Only what was asked for keeps a server: what it makes up by itself could go on for ever. */
+  const see = (task: Task) => {
+    if (task.isOver) tasks.delete(task.id);
+    else if (!tasks.has(task.id) && (task.begins || !DONE.has(task.status))) {
+      const [oldest] = tasks.keys();
+      if (tasks.size >= MAX_TASKS && oldest !== undefined) tasks.delete(oldest);
+      tasks.set(task.id, performance.now() + task.life);
+    }
   };
   const isWorking = () => {
     const now = performance.now();
@@ -47,10 +50,12 @@ export function createStanding(): Standing {
     },
     lasts: (method, params) => params?.task !== undefined || LASTING.has(method) || method.startsWith('tasks/'),
     hear(method, params) {
-      if (method === 'notifications/tasks/status') see(params);
+      const task = method === 'notifications/tasks/status' ? taskIn(params) : undefined;
+      if (task?.isOver) tasks.delete(task.id);
     },
     note(method, params, result) {
-      see(result);
+      const task = taskIn(result);
+      if (task) see(task);
       if (params === undefined) return;
       if (method === 'tasks/result') tasks.delete(String(params.taskId));
       else if (method === 'resources/subscribe') subscriptions.set(params.uri, params);
@@ -62,5 +67,30 @@ export function createStanding(): Standing {
       // What the upstream no longer has cannot be subscribed to; it says so when it is read.
       for (const params of subscriptions.values()) peer.request('resources/subscribe', params).catch(() => undefined);
     },
+  };
+}
+
+interface Task {
+  id: string;
+  status: string;
+  /** ms for which its server keeps it, at most. */
+  life: number;
+  /** Whether it was just begun, and not asked about. */
+  begins: boolean;
+  /** One that is done is kept for its result, which comes with its status in the modern era. */
+  isOver: boolean;
+}
+
+/** As its server describes it: inside `task`, or said to be one, where it has just begun. */
+function taskIn(said: unknown): Task | undefined {
+  if (!isRecord(said)) return undefined;
+  const task = isRecord(said.task) ? said.task : said;
+  const { taskId: id, status, ttl } = task;
+  if (typeof id !== 'string' || typeof status !== 'string') return undefined;
+  return {
+    ...{ id, status },
+    life: typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK,
+    begins: task !== said || said.resultType === 'task',
+    isOver: status === 'cancelled' || 'result' in task || 'error' in task,
   };
 }

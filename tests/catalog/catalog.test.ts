@@ -1,6 +1,7 @@
 /** The catalog: listing, paging, bounds, changes. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
+import type { Hello } from '../../src/upstream/connection.ts';
 import { createWorld, type Script, specOf } from '../world.ts';
 
 async function listed(script: Script) {
@@ -363,6 +364,81 @@ test('a connection that becomes ready while another is being listed is listed af
   await settled;
   await expect.poll(() => world.catalog.find('one', 'b', 'sampling')).toBeDefined();
   expect(world.catalog.find('one', 'a', '')).toBeDefined();
+});
+
+describe('the tools of a conversation', () => {
+  /** A connection whose lists of tools are answered by hand. */
+  function asked(offered: string, hello: Hello) {
+    const open: ((tools: string[]) => void)[] = [];
+    const connection = {
+      ...{ name: 'one', spec: specOf('one'), offered, hello, state: { kind: 'ready', since: 0 } as const },
+      connect: async () => connection.hello,
+      request: () =>
+        new Promise((resolve) => open.push((tools) => resolve({ tools: tools.map((name) => ({ name })) }))),
+    };
+    return { connection, open };
+  }
+  const helloOf = (): Hello => ({
+    ...{ era: 'modern', protocolVersion: 'x', capabilities: { tools: {} }, serverInfo: { name: 'o', version: '1' } },
+  });
+  const soon = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('are listed for each set of capabilities', async () => {
+    const { catalog } = createWorld({ one: {} });
+    const hello = helloOf();
+    const [plain, roots] = [asked('', hello), asked('roots', hello)];
+    const renewed = catalog.renew(plain.connection, hello);
+    plain.open.pop()?.(['a']);
+    expect(await renewed).toBe(true);
+    expect(catalog.isCurrent(plain.connection, hello)).toBe(true);
+    expect(catalog.isCurrent(roots.connection, hello)).toBe(false);
+    expect(catalog.isCurrent(plain.connection, helloOf())).toBe(false);
+  });
+
+  test('are listed once for all who want them at the same time, whoever comes first', async () => {
+    const { catalog } = createWorld({ one: {} });
+    const hello = helloOf();
+    const { connection, open } = asked('', hello);
+    catalog.connected('one', connection);
+    const calls = [catalog.renew(connection, hello), catalog.renew(connection, hello)];
+    await soon();
+    expect(open).toHaveLength(1);
+    open.pop()?.(['a']);
+    expect(await Promise.all(calls)).toEqual([true, true]);
+    await expect.poll(() => catalog.find('one', 'a')).toBeDefined();
+    expect(open).toEqual([]);
+  });
+
+  test('that change while they are listed are listed again, and not at the same time', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { catalog } = createWorld({ one: {} });
+    const hello = helloOf();
+    const { connection, open } = asked('', hello);
+    const renewed = catalog.renew(connection, hello);
+    catalog.noticed('one', 'notifications/tools/list_changed', connection);
+    await vi.advanceTimersByTimeAsync(400);
+    expect(open).toHaveLength(1);
+    open.pop()?.(['old']);
+    expect(await renewed).toBe(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(open).toHaveLength(1);
+    open.pop()?.(['new']);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(catalog.find('one', 'new')).toBeDefined();
+  });
+
+  test('are not those of the next one', async () => {
+    const { catalog } = createWorld({ one: {} });
+    const hello = helloOf();
+    const { connection, open } = asked('', hello);
+    const renewed = catalog.renew(connection, hello);
+    connection.hello = helloOf();
+    open.pop()?.(['a']);
+    expect(await renewed).toBe(false);
+    expect(catalog.find('one', 'a')).toBeUndefined();
+    expect(await catalog.renew({ ...connection, name: 'stranger' }, hello)).toBe(false);
+  });
 });
 
 test('local modules come before servers', () => {

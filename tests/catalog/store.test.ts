@@ -165,7 +165,7 @@ describe('files', () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).sets).toEqual(good.sets);
   });
 
-  test('that nobody has written for months are removed, and nothing else is', async () => {
+  test('that nobody has used for months are removed, and nothing else is', async () => {
     const folder = temp();
     await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
     const file = fileIn(folder);
@@ -183,6 +183,23 @@ describe('files', () => {
     await expect.poll(() => readFileSync(file, 'utf8')).toContain('"b"');
     expect(readdirSync(folder).sort()).toEqual([file, recent, foreign].map((one) => basename(one)).sort());
     expect(second.told).toEqual([]);
+  });
+
+  test('that are read stay, however long ago they were written', async () => {
+    const folder = temp();
+    await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
+    const file = fileIn(folder);
+    const ago = (days: number) => Date.now() / 1000 - days * 86_400;
+    utimesSync(file, ago(91), ago(91));
+    const store = createCatalogStore({ folder, log: createLog({ level: 'silent' }) });
+    const stored = store.read(specOf('one'))!;
+    store.write(specOf('other'), stored);
+    expect(store.read(specOf('one'))).toEqual(stored);
+    // One that was written or read within a day is left alone.
+    utimesSync(file, ago(0.5), ago(0.5));
+    const { mtimeMs } = statSync(file);
+    store.read(specOf('one'));
+    expect(statSync(file).mtimeMs).toBe(mtimeMs);
   });
 
   test('a folder that cannot be written is said once and hurts nobody', async () => {

@@ -220,6 +220,64 @@ describe('a subscription that ends', () => {
     expect(sent()).toHaveLength(1);
   });
 
+  test.each<[string, (one: ReturnType<typeof world>, id: string) => void]>([
+    ['with its result', ({ tell }, id) => tell({ id, result: {} })],
+    ['because its request fails', ({ listening }, id) => listening.failed(id, new Error('cut'))],
+    ['with an error', ({ tell }, id) => tell({ id, error: { code: -32000, message: 'shutting down' } })],
+    [
+      'because it is called off',
+      ({ tell }, id) => tell({ method: 'notifications/cancelled', params: { requestId: id } }),
+    ],
+  ])('%s after it was acknowledged is asked for again, with the resources of everybody', async (_, end) => {
+    const one = world();
+    one.listening.lists({ resources: { listChanged: true } });
+    for (const n of [1, 2]) one.listening.subscribe(n, uri(n));
+    await settle();
+    const all = { resourcesListChanged: true, resourceSubscriptions: [uri(1), uri(2)] };
+    one.acknowledge('mcpx-listen-2', all);
+    const answers = [...one.answers];
+    one.sent();
+    end(one, 'mcpx-listen-2');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(one.sent()).toEqual([['subscriptions/listen', 'mcpx-listen-3', all]]);
+    one.acknowledge('mcpx-listen-3', all);
+    expect(one.answers).toEqual(answers);
+  });
+
+  test('and is then refused is asked for again later, for what was granted once', async () => {
+    const { listening, sent, tell, acknowledge } = world();
+    listening.subscribe(1, uri(1));
+    await settle();
+    acknowledge('mcpx-listen-1', { resourceSubscriptions: [uri(1)] });
+    tell({ id: 'mcpx-listen-1', result: {} });
+    await vi.advanceTimersByTimeAsync(1000);
+    sent();
+    tell({ id: 'mcpx-listen-2', error: { code: -32000, message: 'starting' } });
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(sent()).toEqual([['subscriptions/listen', 'mcpx-listen-3', { resourceSubscriptions: [uri(1)] }]]);
+  });
+
+  test('while another is about to take its place refuses nobody', async () => {
+    const { listening, sent, answers, tell, acknowledge } = world();
+    listening.subscribe(1, uri(1));
+    await settle();
+    acknowledge('mcpx-listen-1', { resourceSubscriptions: [uri(1)] });
+    for (const n of [2, 3]) listening.subscribe(n, uri(n));
+    await settle();
+    tell({ id: 'mcpx-listen-2', error: { code: -32602, message: 'unknown resource' } });
+    tell({ id: 'mcpx-listen-1', result: {} });
+    acknowledge('mcpx-listen-3', { resourceSubscriptions: [uri(1), uri(2)] });
+    sent();
+    acknowledge('mcpx-listen-4', { resourceSubscriptions: [uri(1), uri(2), uri(3)] });
+    expect(answers).toEqual([
+      [1, 'ok'],
+      [2, 'ok'],
+      [3, 'ok'],
+    ]);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(sent().filter(([method]) => method === 'subscriptions/listen')).toEqual([]);
+  });
+
   test('with a refusal, or after the end, is not asked for again', async () => {
     const { listening, sent } = world();
     listening.lists({ prompts: { listChanged: true } });

@@ -43,6 +43,19 @@ describe('slots', () => {
     expect([slots.active, slots.waiting]).toEqual([1, 0]);
   });
 
+  test('let in ahead of all what takes no turn, and nobody in its place', async () => {
+    const slots = createSlots({ limit: 1, maxWaiting: 1, subject: 'x' });
+    slots.enter();
+    const waiting = slots.enter();
+    expect(slots.enter({ ahead: true })).toBeUndefined();
+    expect([slots.active, slots.waiting]).toEqual([2, 1]);
+    slots.leave();
+    expect([slots.active, slots.waiting]).toEqual([1, 1]);
+    slots.leave();
+    await waiting;
+    expect([slots.active, slots.waiting]).toEqual([1, 0]);
+  });
+
   test('refuse at once when the line is full', async () => {
     const slots = createSlots({ limit: 1, maxWaiting: 1, subject: 'server "x"' });
     slots.enter();

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
-import { type Connection, type ConnectionState, createConnection } from '../../src/upstream/connection.ts';
+import {
+  type CallOptions,
+  type Connection,
+  type ConnectionState,
+  createConnection,
+  type Hello,
+  type Reliance,
+} from '../../src/upstream/connection.ts';
 import type { Link, LinkOptions } from '../../src/upstream/link.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
 import { undelivered } from '../../src/wire/undelivered.ts';
@@ -78,7 +85,7 @@ function staged(more: Parameters<typeof serverSpec>[1] = {}, settings: Partial<t
       for (const reject of rejects) reject(unreachable('the connection is closed'));
       given.closed?.();
     };
-    return { transport, hello: HELLO, peer: { request, notify() {}, close, pending: { ours: 0, theirs: 0 } } };
+    return { transport, hello: { ...HELLO }, peer: { request, notify() {}, close, pending: { ours: 0, theirs: 0 } } };
   };
   return world;
 }
@@ -237,6 +244,137 @@ describe('an upstream that is lost', () => {
     };
     expect(x.tries).toHaveLength(1);
   }
+});
+
+describe('a call that relies on what its server has said', () => {
+  /** What was said counts for the conversation in which it was listed; `look` lists. */
+  function relying(x: Staged, look: (hello: Hello) => Promise<unknown> = async () => undefined) {
+    const listed = new Set<unknown>([x.upstream.hello]);
+    const reliance: Reliance = {
+      holds: (hello) => listed.has(hello),
+      async renew(hello) {
+        await look(hello);
+        listed.add(hello);
+        return x.upstream.hello === hello;
+      },
+    };
+    const list = () => x.upstream.request('tools/list', {}, { ahead: true });
+    return { call: (options: CallOptions = {}) => call(x, { ...options, reliance }), list };
+  }
+  const refuse = () => Promise.reject(new McpxError('refused', 'it has changed'));
+
+  test('goes at once where that was in the same conversation', async () => {
+    const x = world();
+    await x.upstream.connect();
+    expect(await relying(x, refuse).call()).toEqual({});
+  });
+
+  test.each<[string, CallOptions, (x: Staged) => void]>([
+    ['was not delivered', {}, (x) => (x.fault.answer = () => Promise.reject(undelivered('no session')))],
+    ['may run twice', { repeatable: true }, (x) => (x.fault.answer = () => undefined)],
+  ])('and %s is not sent again to a server that has changed since', async (_, options, fail) => {
+    const x = world();
+    await x.upstream.connect();
+    const call = relying(x, refuse).call;
+    fail(x);
+    const first = failure(call(options));
+    await pass(1);
+    if (x.upstream.state.kind === 'ready' && x.tries.length === 1) x.die();
+    x.fault.answer = () => 'ran';
+    await pass(1000);
+    expect(await first).toMatchObject({ code: 'refused' });
+    expect(x.sent).toEqual(['tools/call']);
+    expect(x.upstream.state.kind).toBe('ready');
+  });
+
+  test('and waits for its turn while its server starts again is looked at when it has it', async () => {
+    const x = world({ concurrency: 1 });
+    await x.upstream.connect();
+    const { call } = relying(x, refuse);
+    x.fault.answer = () => undefined;
+    const [first, second] = [failure(call()), failure(call())];
+    await pass(1);
+    x.fault.answer = () => 'ran';
+    x.die();
+    await pass(500);
+    expect(await first).toMatchObject({ code: 'unreachable' });
+    expect(await second).toMatchObject({ code: 'refused' });
+    expect(x.sent).toHaveLength(1);
+  });
+
+  test('waits for a server that is lost over several tries, then for what it says', async () => {
+    const x = world();
+    await x.upstream.connect();
+    const { call, list } = relying(x, () => list());
+    x.fault.start = unreachable('server "x" cannot be reached');
+    x.die();
+    const waiting = call();
+    await pass(700);
+    x.fault.start = undefined;
+    await pass(1000);
+    expect(await waiting).toEqual({});
+    expect(x.sent).toEqual(['tools/list', 'tools/call']);
+  });
+
+  test('waits no longer than its timeout, and not when it is cancelled', async () => {
+    const x = world();
+    await x.upstream.connect();
+    const { call } = relying(x, () => new Promise((resolve) => setTimeout(resolve, 5000)));
+    x.die();
+    const controller = new AbortController();
+    const [late, cancelled] = [failure(call({ timeout: 900 })), failure(call({ signal: controller.signal }))];
+    await pass(600);
+    controller.abort();
+    expect(await cancelled).toMatchObject({ code: 'cancelled' });
+    expect(await failure(call({ signal: controller.signal }))).toMatchObject({ code: 'cancelled' });
+    await pass(300);
+    expect(await late).toMatchObject({
+      code: 'timeout',
+      message: 'server "x" did not say what it offers in time',
+    });
+    await pass(5000);
+    expect(x.sent).toEqual([]);
+  });
+
+  test('looks again where the server is lost while it is listed', async () => {
+    const x = world();
+    await x.upstream.connect();
+    const looked: Hello[] = [];
+    const { call } = relying(x, async (hello) => {
+      looked.push(hello);
+      if (looked.length === 1) x.die();
+    });
+    x.die();
+    const waiting = call();
+    await pass(5000);
+    expect(await waiting).toEqual({});
+    expect(new Set(looked).size).toBe(2);
+    expect(x.sent).toEqual(['tools/call']);
+  });
+
+  test('is not sent where that cannot be found out', async () => {
+    const x = world();
+    await x.upstream.connect();
+    x.die();
+    const reliance = { holds: () => false, renew: async () => false };
+    const waiting = failure(call(x, { reliance }));
+    await pass(500);
+    expect(await waiting).toMatchObject({ code: 'unreachable', message: 'server "x" did not say what it offers' });
+    expect(x.sent).toEqual([]);
+  });
+
+  test('leaves room for the list that it waits for, whatever else waits, and is no second probe', async () => {
+    const x = world({ concurrency: 1 });
+    await x.upstream.connect();
+    const { call, list } = relying(x, () => list());
+    x.fault.start = unreachable('server "x" cannot be reached');
+    x.die();
+    await pass(7500);
+    x.fault.start = undefined;
+    await pass(8000);
+    expect(await Promise.all([call(), call()])).toEqual([{}, {}]);
+    expect(x.sent).toEqual(['tools/list', 'tools/call', 'tools/call']);
+  });
 });
 
 describe('an upstream that does not start', () => {

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../src/config/config.ts';
 import { type Caller, createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
-import { introductionOf, offeredKey, sharedKey, shareRule } from '../../src/upstream/sharing.ts';
+import { introductionOf, knowsNobody, offeredKey, sharedKey, shareRule } from '../../src/upstream/sharing.ts';
 import {
   call,
   cleanup,
@@ -213,12 +213,8 @@ describe('a server of the modern era', () => {
       if ('elicitation' in set) expect(await asked).toMatchObject({ resultType: 'input_required' });
       else await expect(asked).rejects.toMatchObject({ code: -32021 });
     }
-    expect(upstreams.affected(first).map(({ offered }) => offered)).toEqual([
-      '',
-      '',
-      'elicitation.form',
-      'sampling+roots',
-    ]);
+    // One of each set: what is listed for one is listed for all who offer the same.
+    expect(upstreams.affected(first).map(({ offered }) => offered)).toEqual(['', 'elicitation.form', 'sampling+roots']);
   });
 
   test('is known as such from an earlier run', async () => {
@@ -228,6 +224,16 @@ describe('a server of the modern era', () => {
     expect(one?.diagnostics().pid).toBe(other?.diagnostics().pid);
     expect(one?.hello?.era).toBe('modern');
   });
+});
+
+test.each<[Partial<StdioServer>, 'legacy' | 'modern', boolean]>([
+  [{}, 'modern', true],
+  [{}, 'legacy', false],
+  [{ share: 'all' }, 'legacy', true],
+  [{ share: 'session' }, 'modern', false],
+  [{ cwd: '${workspaceFolder}' }, 'modern', false],
+])('with %j and %s a server says the same to all who offer the same: %j', (more, era, same) => {
+  expect(knowsNobody(serverSpec([], more), era)).toBe(same);
 });
 
 describe('a server for clients with roots and without a session', () => {

@@ -49,6 +49,46 @@ describe('a task', () => {
     vi.advanceTimersByTime(1);
     expect(standing.expected).toBe(false);
   });
+
+  test('that its server makes up keeps nothing', () => {
+    const standing = createStanding();
+    standing.hear('notifications/tasks/status', task('working'));
+    expect(standing.expected).toBe(false);
+  });
+
+  test('whose result was got is over, whatever is said of its end', () => {
+    const standing = createStanding();
+    standing.note('tools/call', { name: 'x', task: {} }, { task: task('working') });
+    standing.note('tasks/result', { taskId: 't' }, { content: [] });
+    standing.hear('notifications/tasks/status', task('completed'));
+    standing.note('tasks/get', { taskId: 't' }, task('completed'));
+    expect(standing.expected).toBe(false);
+  });
+
+  test('that is done at once is expected until its result is got', () => {
+    const standing = createStanding();
+    standing.note('tools/call', { name: 'x', task: {} }, { task: task('completed') });
+    expect(standing.expected).toBe(true);
+    standing.note('tasks/result', { taskId: 't' }, { content: [] });
+    expect(standing.expected).toBe(false);
+  });
+
+  test('of another run of mcpx is expected when somebody asks how it goes', () => {
+    const standing = createStanding();
+    standing.note('tasks/get', { taskId: 't' }, task('working'));
+    expect(standing.expected).toBe(true);
+  });
+
+  test('is forgotten when a thousand have begun since', () => {
+    const standing = createStanding();
+    const over = (taskId: string) => standing.hear('notifications/tasks/status', { taskId, status: 'cancelled' });
+    for (let n = 0; n <= 1000; n++)
+      standing.note('tools/call', { task: {} }, { task: task('working', { taskId: `${n}` }) });
+    for (let n = 1; n < 1000; n++) over(`${n}`);
+    expect(standing.expected).toBe(true);
+    over('1000');
+    expect(standing.expected).toBe(false);
+  });
 });
 
 test('only what lasts is looked at', () => {
