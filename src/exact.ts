@@ -59,7 +59,7 @@ const LONG_NUMBER = /(?:^|[\s:,[])(-?\d[\d.]{15,}(?:[eE][+-]?\d+)?|-?\d[\d.]*[eE
 const LONG_EXPONENT = /\d[eE][+-]?\d{3}/;
 const RUN = 16;
 /** Characters; in a longer text numbers are what JavaScript makes of them: looking at each value of it would hold everybody up. */
-const LONGEST = 1024 * 1024;
+const LONGEST = 256 * 1024;
 
 /** Whether `JSON.parse` changes a number in a text, and it need not; may be said for one inside of a string. Nearly every text has none at first sight. */
 export function mayChange(text: string): boolean {

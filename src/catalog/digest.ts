@@ -1,5 +1,6 @@
 /** A tool's definition as a model reads it, and a digest of it that does not depend on the order of keys. */
 import { createHash } from 'node:crypto';
+import { isExact } from '../exact.ts';
 import type { Tool } from './list.ts';
 
 /** What decides what a model believes of a tool. `_meta`, icons and the like do not. */
@@ -22,7 +23,7 @@ export function digestOf(tool: Tool): string {
 /** JSON with sorted keys. Definitions are within the bounds of lists, so that the depth is bounded too. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (typeof value !== 'object' || value === null || isExact(value)) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`;

@@ -2,6 +2,7 @@
 import { canonical } from '../catalog/digest.ts';
 import type { Tool } from '../catalog/list.ts';
 import { RpcError, toRpcError } from '../errors.ts';
+import { parseExact } from '../exact.ts';
 import { isForClient, pagesIn } from '../front/pages.ts';
 import { MODERN_VERSION, SERVER_META } from '../upstream/revisions.ts';
 import { asksForInput, type Inputs, mayBeAsked } from '../upstream/rounds.ts';
@@ -119,10 +120,14 @@ function textOf(request: RpcRequest): string | undefined {
   }
 }
 
+/** Characters of words that are sorted; more would take long. */
+const SORTED = 128 * 1024;
+
 /** The same request with the same words may go on with a call, and nothing else may; in which order a client writes them is up to it. */
 function wordsIn(text: string): string {
+  if (text.length > SORTED) return text;
   try {
-    return canonical(JSON.parse(text));
+    return canonical(parseExact(text));
   } catch {
     // Sorting takes more room than writing: what is nearly too deep has to come in the same order.
     return text;

@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm';
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { McpxError, messageOf } from '../errors.ts';
-import { type ExactNumber, replaceExact } from '../exact.ts';
+import { type ExactNumber, isExact, plain } from '../exact.ts';
 import { isLarger } from '../render/size.ts';
 
 /** Characters of an expression. */
@@ -82,9 +82,10 @@ function refused(why: string, cause?: unknown): McpxError {
 function evaluate({ TreeInterpreter }: Library, tree: ExpressionNode, value: unknown): unknown {
   try {
     const work = () => {
-      const found = TreeInterpreter.search(tree, replaceExact(value, legible) as JSONValue);
+      const { nearest, restored } = calculable(value);
+      const found = TreeInterpreter.search(tree, nearest as JSONValue);
       if (isLarger(found, MAX_SIZE)) throw new McpxError('overloaded', 'it gives too much');
-      return found;
+      return restored(found);
     };
     return runInNewContext('work()', { work }, { timeout: MAX_TIME }) as unknown;
   } catch (error) {
@@ -92,10 +93,49 @@ function evaluate({ TreeInterpreter }: Library, tree: ExpressionNode, value: unk
   }
 }
 
-/** Whole numbers too long for JavaScript, which are ids as a rule, become text; of others the digits that it has will do. */
-function legible({ rawJSON }: ExactNumber): unknown {
-  const number = Number(rawJSON);
-  return Number.isFinite(number) && !Number.isInteger(number) ? number : rawJSON;
+interface Calculable {
+  nearest: unknown;
+  restored(found: unknown): unknown;
+}
+
+/**
+ * A value with numbers that can be compared and added: each that JavaScript cannot hold is the nearest that it can, and itself again in what is
+ * found. Where two have the same nearest, whole numbers too long for JavaScript, which are ids as a rule, are text instead.
+ */
+function calculable(value: unknown): Calculable {
+  const nearest = plain(value);
+  if (nearest === value) return { nearest, restored: (found) => found };
+  const exact = new Map<number, ExactNumber | undefined>();
+  if (!noteNumbers(value, exact)) return { nearest: mapNumbers(value, legible), restored: (found) => found };
+  const restore = (number: number | ExactNumber) => (isExact(number) ? number : (exact.get(number) ?? number));
+  return { nearest, restored: (found) => mapNumbers(found, restore) };
+}
+
+/** Every number under the nearest that JavaScript has; false where two different ones have the same. */
+function noteNumbers(value: unknown, noted: Map<number, ExactNumber | undefined>): boolean {
+  if (isExact(value) || typeof value === 'number') {
+    const number = isExact(value) ? Number(value.rawJSON) : value;
+    const own = isExact(value) ? value : undefined;
+    const same = !noted.has(number) || noted.get(number)?.rawJSON === own?.rawJSON;
+    noted.set(number, own);
+    return same;
+  }
+  return typeof value !== 'object' || value === null || Object.values(value).every((part) => noteNumbers(part, noted));
+}
+
+function mapNumbers(value: unknown, map: (number: number | ExactNumber) => unknown): unknown {
+  if (isExact(value) || typeof value === 'number') return map(value);
+  if (Array.isArray(value)) return value.map((part) => mapNumbers(part, map));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, mapNumbers(part, map)]));
+}
+
+/** Whether JavaScript changes it or not: what is compared with each other must be of one kind. */
+function legible(number: number | ExactNumber): unknown {
+  const text = isExact(number) ? number.rawJSON : String(number);
+  const nearest = Number(text);
+  const isLong = /^-?\d{16,}$/.test(text) && !Number.isSafeInteger(nearest);
+  return isLong || !Number.isFinite(nearest) ? text : nearest;
 }
 
 function reasonOf(error: unknown): string {

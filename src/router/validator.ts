@@ -34,6 +34,9 @@ const OPTIONS: Options = {
   code: { optimize: false },
 };
 
+/** What the nearest number may fail although the number itself does not: another one may have the same. */
+const TELLING_APART: ReadonlySet<string> = new Set(['uniqueItems', 'enum', 'const', 'multipleOf']);
+
 /** Those whose expressions are linear in `fast` mode; unknown formats are not checked. */
 const FORMATS = ['date', 'time', 'date-time', 'uri', 'email', 'ipv4', 'ipv6', 'uuid'] as const;
 
@@ -94,7 +97,9 @@ function compileWith(ajv: Ajv, { schema, recursive }: Prepared): Validator | und
       if (recursive && isDeeper(value, MAX_RECURSION)) return [];
       try {
         // Schemas speak of numbers that can be compared.
-        return validate(plain(value)) ? [] : (validate.errors ?? []);
+        const nearest = plain(value);
+        const errors = validate(nearest) ? [] : (validate.errors ?? []);
+        return nearest === value ? errors : errors.filter(({ keyword }) => !TELLING_APART.has(keyword));
       } catch {
         // A schema that is its own part recurses without end: nothing can be told.
         return [];

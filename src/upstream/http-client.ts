@@ -129,7 +129,14 @@ function target(url: URL, response: IncomingMessage, name: string): URL {
 /** Hands over the body as it comes; rejects when it breaks off. */
 export function consume(response: IncomingMessage, chunk: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    response.on('data', chunk);
+    response.on('data', (data: Buffer) => {
+      try {
+        chunk(data);
+      } catch (error) {
+        // Nobody above a listener would catch it, and it is about this answer only.
+        response.destroy(error as Error);
+      }
+    });
     response.once('end', resolve);
     response.once('error', reject);
     response.once('close', () => reject(new Error('the connection was closed in the middle')));

@@ -1,10 +1,11 @@
 /** An upstream over Streamable HTTP: one POST per message, answers as JSON or as event streams, a GET stream for the rest. */
 import type { IncomingMessage } from 'node:http';
 import { McpxError } from '../errors.ts';
+import { isExact } from '../exact.ts';
 import { InFlight } from '../in-flight.ts';
 import { checkSize } from '../wire/bound.ts';
 import { type Decoded, decode } from '../wire/framing.ts';
-import { type Id, isRecord, isRequest, isResponse, type Message } from '../wire/message.ts';
+import { type Id, isRecord, isRequest, isResponse, type Message, type RpcResponse } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { isUndelivered, undelivered } from '../wire/undelivered.ts';
 import type { Refusable } from './auto.ts';
@@ -189,7 +190,7 @@ class HttpTransport implements Refusable {
         this.#receiver?.invalid(invalid.reason);
         continue;
       }
-      if (isResponse(message) && flight && String(message.id) === String(flight.id)) {
+      if (isResponse(message) && flight && isAnswerTo(message, flight)) {
         flight.answered = true;
         if (flight.method === 'initialize' && isRecord(message.result))
           this.#session.agree(message.result.protocolVersion);
@@ -257,4 +258,9 @@ class HttpTransport implements Refusable {
 function abort(flight: Flight): void {
   flight.aborted = true;
   flight.exchange?.abort();
+}
+
+/** Our ids are numbers that JavaScript holds; some servers send them back as text. */
+function isAnswerTo({ id }: RpcResponse, flight: Flight): boolean {
+  return !isExact(id) && String(id) === String(flight.id);
 }

@@ -119,12 +119,15 @@ describe('pages', () => {
     expect(pageOf([1], 'items', { limit: 'x' })).toEqual({ items: [1] });
   });
 
-  const forged = (offset: number) => Buffer.from(JSON.stringify({ offset })).toString('base64url');
-  test.each(['', 'garbage', 'e30', forged(-1), forged(2501), 5, null])('the cursor %j is refused', (cursor) => {
+  const forged = (offset: number, of?: number) => Buffer.from(JSON.stringify({ offset, of })).toString('base64url');
+  test.each([
+    ...['', 'garbage', 'e30', forged(-1, 5), forged(5), forged(5, 5), forged(2501, 2500), forged(1.5, 5), 5, null],
+  ])('the cursor %j is refused', (cursor) => {
     expect(() => pageOf(items, 'items', { cursor })).toThrow(expect.objectContaining({ code: -32602 }));
   });
 
   test('the end of a list that has become shorter is an empty page', () => {
-    expect(pageOf(items, 'items', { cursor: forged(2500) })).toEqual({ items: [] });
+    const { nextCursor } = pageOf(items, 'items', {});
+    expect(pageOf(items.slice(0, 900), 'items', { cursor: nextCursor })).toEqual({ items: [] });
   });
 });

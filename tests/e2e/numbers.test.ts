@@ -40,8 +40,8 @@ const textsOf = (line: string) => JSON.parse(line).result.content.map(({ text }:
 const said = (result: string) => `{"json":${JSON.stringify(result)}}`;
 
 /** The port of the server of texts over HTTP. */
-async function startRaw(place: Place): Promise<number> {
-  const server = start(['port=0'], place, [process.execPath, fixture('raw.mjs')]);
+async function startRaw(place: Place, ...args: string[]): Promise<number> {
+  const server = start(['port=0', ...args], place, [process.execPath, fixture('raw.mjs')]);
   const [port] = (await server.wrote('stdout', /^\d+$/m)) as RegExpExecArray;
   return Number(port);
 }
@@ -57,6 +57,13 @@ test('the aggregate front passes every number on as it is, over stdio and over H
     const result = `{"content":[{"type":"text","text":"x","_meta":{"n":1e400}}],"structuredContent":${ALL},"_meta":{"n":-9007199254740993}}`;
     expect(await call(`${server}__say`, said(result))).toContain(`"result":${result}`);
   }
+});
+
+test('an answer to nobody, under an id that JavaScript cannot hold, hurts nobody', async () => {
+  const place = emptyPlace();
+  const far = { url: `http://127.0.0.1:${await startRaw(place, 'strange')}/mcp` };
+  const { call } = await talk('aggregate', { far }, place);
+  for (const round of [1, 2]) expect(await call('far__echo', `{"round":${round}}`)).toContain(`{"round":${round}}`);
 });
 
 test('ids and progress tokens that JavaScript cannot hold are answered as they are, and can be cancelled', async () => {
@@ -84,9 +91,12 @@ test('the compact front checks and mends arguments, and sends their numbers as t
     new RegExp(`id: must be integer, got array.*example: .*"id":${id}`, 's'),
   );
   expect(textsOf(await run(id))[0]).toContain('must be an object, got number');
+  // JavaScript takes these two for one.
+  const pair = '[9007199254740992,9007199254740993]';
+  expect(await run(`{"ids":${pair}}`)).toContain(`"structuredContent":{"ids":${pair}}`);
 });
 
-test('numbers of a result are shown as they are, in JSON and in TOON, and as text where they are selected', async () => {
+test('numbers of a result are shown as they are, in JSON, in TOON and where they are selected', async () => {
   const { exec } = await talk('compact');
   const show = (structured: string, more = '') =>
     exec(
@@ -105,7 +115,14 @@ test('numbers of a result are shown as they are, in JSON and in TOON, and as tex
   );
   expect(textsOf(shorter)).toEqual(['{"a":1e400,"b":1234567890.1234567890}']);
   const part = await show(`{"rows":[${rows}]}`, ',"select":"rows[?name==\'row 0\'].id"');
-  expect(textsOf(part)).toEqual([`["${LONG[0]}"]`]);
+  expect(textsOf(part)).toEqual([`[${LONG[0]}]`]);
+  const times = '{"spans":[{"from":1731897600000000001,"to":1731897600000009001},{"from":5,"to":1731897600000005001}]}';
+  const select = async (expression: string) => textsOf(await show(times, `,"select":${JSON.stringify(expression)}`));
+  expect(await select('spans[?to > from].to')).toEqual(['[1731897600000009001,1731897600000005001]']);
+  expect(await select('sort_by(spans, &to)[0].to')).toEqual(['1731897600000005001']);
+  // Two that JavaScript takes for one are told apart as text.
+  const near = await show('{"ids":[9007199254740993,9007199254740992,7]}', ',"select":"ids"');
+  expect(textsOf(near)).toEqual(['["9007199254740993","9007199254740992",7]']);
   expect(textsOf(await show('{"a":0.12345678901234567891}', ',"select":"a > `0.1`"'))).toEqual(['true']);
   const nothing = textsOf(await show(`{"rows":[${rows}]}`, ',"select":"none"')).join('\n');
   expect(nothing).toContain('rows: { id: number; name: string; kind: string }[]');

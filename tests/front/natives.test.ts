@@ -441,7 +441,7 @@ describe('news', () => {
     expect(told.at(-1)).toEqual(['notifications/prompts/list_changed']);
   });
 
-  const end = Buffer.from('{"offset":1}').toString('base64url');
+  const end = Buffer.from('{"offset":1,"of":2}').toString('base64url');
   test.each<[title: string, listed: [method: string, params?: Params][], told: number]>([
     ['is none to who has listed both lists since', [['resources/list'], ['resources/templates/list']], 0],
     ['is one to who has listed only one of them', [['resources/list']], 1],

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { DEFAULTS } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
+import { parseExact } from '../../src/exact.ts';
 import type { HttpListener } from '../../src/listen/http.ts';
 import { createRounds } from '../../src/listen/rounds.ts';
 import { createAuthenticator } from '../../src/policy/auth.ts';
@@ -314,6 +315,16 @@ describe('a question', () => {
     expect((await call(url, { ...answered, ...others })).error.code).toBe(-32602);
     const { result } = await call(url, { arguments: { rounds: 1, deep: [{ b: 2, a: 1 }] }, ...answered });
     expect(Object.values(result.got)).toEqual(['yes']);
+  });
+
+  test('is for the very numbers of its words, also where JavaScript takes one for another', async () => {
+    const { url } = await stage({ ask: relayed });
+    const withId = (id: string) => ({ arguments: parseExact(`{"id":${id}}`) });
+    const { requestState } = (await call(url, withId('9007199254740993'))).result;
+    const answered = { inputResponses: { q1: 'yes' }, requestState };
+    const { error } = await call(url, { ...answered, ...withId('9007199254740992') });
+    expect(error?.code).toBe('rawJSON' in JSON ? -32602 : undefined);
+    expect((await call(url, { ...answered, ...withId('9007199254740993') })).result.got).toEqual({ q1: 'yes' });
   });
 
   test('of a server of this era keeps its keys, and its state comes back to the server alone', async () => {

@@ -48,6 +48,11 @@ const PASSING: [string, unknown, unknown][] = [
     closed({ a: { type: 'integer' }, b: {} }),
     parseExact('{"a":9007199254740993,"b":[1e400]}'),
   ],
+  [
+    'long numbers of which JavaScript takes one for another',
+    closed({ a: { uniqueItems: true }, b: { enum: [1] } }),
+    'rawJSON' in JSON ? parseExact('{"a":[9007199254740993,9007199254740992]}') : {},
+  ],
   ['two schemas with the same $id', { $id: 'http://x/s', ...object({ a: { type: 'string' } }) }, { a: 'x' }],
   ['the other schema with the same $id', { $id: 'http://x/s', ...object({ a: { type: 'number' } }) }, { a: 5 }],
   [

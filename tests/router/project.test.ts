@@ -28,11 +28,23 @@ describe('a projection', () => {
     expect(await project(expression)).toEqual(expected);
   });
 
-  test('of numbers that JavaScript cannot hold has their digits as text, and compares fractions', async () => {
-    const value = parseExact('{"ids":[9007199254740993,5],"ratio":0.12345678901234567891}');
-    const digits = 'rawJSON' in JSON ? '9007199254740993' : 9007199254740992;
-    expect(await project('ids', value)).toEqual([digits, 5]);
-    expect(await project('ratio > `0.1`', value)).toBe(true);
+  test('of numbers that JavaScript cannot hold calculates with the nearest, and gives them as they are', async () => {
+    const text = '{"ids":[9007199254740993,5],"ratio":0.12345678901234567891,"far":1e400}';
+    const select = async (expression: string) => JSON.stringify(await project(expression, parseExact(text)));
+    const exact = 'rawJSON' in JSON;
+    const id = exact ? '9007199254740993' : '9007199254740992';
+    expect(await select('ids')).toBe(`[${id},5]`);
+    expect(await select('max(ids)')).toBe(id);
+    expect(await select('ratio > `0.1`')).toBe('true');
+    expect(await select('{a: far, b: ratio}')).toBe(
+      exact ? '{"a":1e400,"b":0.12345678901234567891}' : '{"a":null,"b":0.12345678901234568}',
+    );
+  });
+
+  test('of long numbers that JavaScript cannot tell apart has all of them as text', async () => {
+    const value = parseExact('[9007199254740993,9007199254740994,9007199254740992,1.5]');
+    const texts = ['9007199254740993', '9007199254740994', '9007199254740992', 1.5];
+    expect(await project('@', value)).toEqual('rawJSON' in JSON ? texts : value);
   });
 
   test.each<[unknown, string]>([
