@@ -132,6 +132,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const face = FACES[kind]({ ...deps, shelf });
   const roots = createRootsQuestion(deps.router);
   const pages = createPages();
+  /** Where requests stand alone: what asks their client, on behalf of one that is under way. */
+  const askers = new Set<Way['ask']>();
 
   function callTool(params: Params, way: Way): Promise<ToolResult> {
     const { name, arguments: args } = params;
@@ -192,15 +194,18 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       const meta = passableMeta(params);
       const told = notify && ((method: string, said?: Params) => isWanted(method, said) && notify(method, said));
       const asking = ask && pages.noting(ask);
+      if (asking && !downstream.ask) askers.add(asking);
       const { meta: own } = meta;
       const way: Way = { caller, signal, progress, notify: told, ask: asking, inputs, meta: own, requestId, verbatim };
       return begun(answer, meta.params, way).then(
         (result) => {
           changes.answered(method, params);
+          askers.delete(asking);
           return result;
         },
         (error) => {
           pages.note(error);
+          askers.delete(asking);
           throw withRequestId(error, requestId);
         },
       );
@@ -216,8 +221,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     async asked(server, request, incoming) {
       // Nothing is asked of a client before it has said that it is ready.
       if (downstream.ask) await ready.opened;
-      const ask = downstream.ask && pages.noting(downstream.ask);
-      return towards(server, { caller, ...(ask && { ask }) }).asked(request, incoming);
+      const ask = downstream.ask ? pages.noting(downstream.ask) : [...askers].at(-1);
+      return towards(server, { caller, ask }).asked(request, incoming);
     },
     changed(kinds, server) {
       // Whoever has listed nothing yet will be shown what there is by then.

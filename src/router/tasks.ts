@@ -43,7 +43,8 @@ export function createTasks(): Tasks {
           .get(keyOf(holder, String(id)))
           ?.servers.get(server)
           ?.deref();
-        return via?.state.kind === 'closed' ? undefined : via;
+        // A process per call has ended with its call, and what it was made of may have changed since.
+        return via?.fleeting || via?.state.kind === 'closed' ? undefined : via;
       },
       mayOwn: (id) => known === 'by session' && !isKnown(String(id)),
     }),

@@ -79,17 +79,17 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
     if (hello?.capabilities.logging === undefined) return;
     const before = told.get(connection);
     const wanted = owner === undefined ? [...levels.values()] : [levels.get(owner)];
-    if (before === undefined && wanted.every((rank) => rank === undefined)) return;
-    const rank = wanted.length === 0 ? 0 : Math.min(...wanted.map((rank) => rank ?? 0));
+    // While nobody is there it goes on as it is: who comes next says what it wants.
+    if (wanted.length === 0 || (before === undefined && wanted.every((rank) => rank === undefined))) return;
+    const rank = Math.min(...wanted.map((rank) => rank ?? 0));
     if (rank === before) return;
     told.set(connection, rank);
     tell(connection, 'logging/setLevel', { level: LEVELS[rank] });
   };
 
   /** What several share, and what is this downstream's own. */
-  const tellLevels = (holder?: string) => {
-    for (const connection of pool.all())
-      if (connection.owner === undefined || connection.owner === holder) tellLevel(connection);
+  const tellLevels = (holder = '') => {
+    for (const connection of pool.all()) if (isFor(holder, connection)) tellLevel(connection);
   };
 
   /** What it was asked of, where nobody else has the same of it. */
@@ -160,10 +160,12 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
       counts.delete(holder);
     },
     replaced(servers) {
-      for (const { server, holders } of resources.values()) {
+      for (const { server, uri, holders } of resources.values()) {
         if (!servers.includes(server)) continue;
-        for (const wish of holders.values()) wish.via = undefined;
-        wake(pool.get(server));
+        for (const wish of holders.values()) {
+          wish.via = undefined;
+          renew({ server, uri }, wish);
+        }
       }
     },
     connected(connection) {
@@ -171,7 +173,8 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
       tellLevel(connection);
       for (const { server, uri, holders } of resources.values()) {
         if (server !== connection.name) continue;
-        for (const wish of holders.values()) if (wish.via === undefined) renew({ server, uri }, wish);
+        for (const wish of holders.values())
+          if (wish.via === undefined && isFor(wish.caller.key, connection)) renew({ server, uri }, wish);
       }
     },
   };
@@ -180,6 +183,10 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
 /** What cannot be reached says so in its state, and is tried again. */
 function wake(connection: Connection | undefined): void {
   connection?.connect().catch(() => undefined);
+}
+
+function isFor(holder: string, { owner }: Connection): boolean {
+  return owner === undefined || owner === holder;
 }
 
 /** Whether a wish, if there is one, was made of whoever spoke. */

@@ -2,7 +2,7 @@
 import type { ServerSpec } from '../config/config.ts';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 import type { Params } from '../wire/message.ts';
-import { isUndelivered } from '../wire/undelivered.ts';
+import { isUndelivered, undelivered } from '../wire/undelivered.ts';
 import { BREAKER_LIMIT, type Breaker } from './breaker.ts';
 import type { CallOptions } from './connection.ts';
 import { retryDelay } from './health.ts';
@@ -52,7 +52,7 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
       const holds = await within(reliance.renew(link.hello, wanted), { method, signal, left, spec, lifecycle });
       if (lifecycle.link !== link) continue;
       if (holds) return link;
-      throw new McpxError('unreachable', `server "${spec.name}" did not say what it offers`);
+      throw undelivered(`server "${spec.name}" did not say what it offers`);
     }
   };
 

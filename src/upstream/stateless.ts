@@ -1,4 +1,5 @@
 /** A server of the modern era as clients with one set of capabilities see it: one connection serves all sets, and each request says which. */
+import { isUndelivered } from '../wire/undelivered.ts';
 import type { Connection } from './connection.ts';
 import type { Caller } from './sharing.ts';
 
@@ -27,7 +28,15 @@ export function viewOf({ base, offered, client }: ViewOptions): Connection {
       return base().expected;
     },
     connect: () => base().connect(),
-    request: (method, params, options) => base().request(method, params, { client, ...options }),
+    request(method, params, options) {
+      const one = base();
+      const sent = { client, ...options };
+      return one.request(method, params, sent).catch((error: unknown) => {
+        // The connection of the moment may have become another one while it waited.
+        if (isUndelivered(error) && base() !== one) return base().request(method, params, sent);
+        throw error;
+      });
+    },
     notify: (method, params) => base().notify(method, params),
     diagnostics: () => base().diagnostics(),
     rest: () => base().rest(),

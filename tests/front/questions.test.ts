@@ -41,6 +41,22 @@ test('a client that cannot be asked is an error at once', async () => {
   await expect(open().front.asked('one', question, incoming)).rejects.toThrow('cannot answer roots/list');
 });
 
+test('a client whose requests stand alone is asked on behalf of one that is under way, and not afterwards', async () => {
+  const world = createWorld({ one: { tools: [] } });
+  world.deps.caller.capabilities = { roots: {} };
+  let listed = () => {};
+  const listing = new Promise<void>((resolve) => {
+    listed = resolve;
+  });
+  const deps = { ...world.deps, listed: () => listing };
+  const front = createFront('compact', deps, { key: 'k', notify: () => undefined, lasts: 'request' });
+  const under = front.request({ method: 'tools/list' }, { ...exchange, ask: async () => ({ roots: ['mine'] }) });
+  expect(await front.asked('one', question, incoming)).toEqual({ roots: ['mine'] });
+  listed();
+  await under;
+  await expect(front.asked('one', question, incoming)).rejects.toThrow('cannot answer roots/list');
+});
+
 test('a client that leaves makes nobody wait', async () => {
   const { front } = open(() => Promise.reject(new Error('gone')));
   const answer = front.asked('one', question, incoming);

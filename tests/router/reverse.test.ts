@@ -202,8 +202,12 @@ describe('wishes', () => {
     wishes.join('three');
     expect(levels()).toEqual([{ level: 'debug' }]);
     wishes.leave('three');
+    expect(levels()).toEqual([{ level: 'emergency' }]);
+    // Nobody is there: it is left as it is until somebody comes.
     wishes.leave('two');
-    expect(levels()).toEqual([{ level: 'emergency' }, { level: 'debug' }]);
+    expect(levels()).toEqual([]);
+    wishes.join('four');
+    expect(levels()).toEqual([{ level: 'debug' }]);
   });
 
   test('a server that was told no level, or has begun anew, says what it says by itself', () => {
@@ -298,15 +302,24 @@ describe('wishes', () => {
     connections.push(own, shared);
     wishes.replaced(['a']);
     wishes.connected(connections[0] as Connection);
-    expect([told, connected]).toEqual([[], ['a']]);
+    expect([told, connected]).toEqual([[], ['a of one', 'a']]);
     Object.assign(shared, { state: { kind: 'ready' } });
     wishes.connected(shared);
-    expect([told, connected]).toEqual([[['a', 'resources/subscribe', { uri: 'x://y' }]], ['a', 'a of one']]);
+    expect(told).toEqual([['a', 'resources/subscribe', { uri: 'x://y' }]]);
     Object.assign(own, { state: { kind: 'ready' } });
     wishes.connected(own);
     expect(told.slice(1)).toEqual([['a of one', 'resources/subscribe', { uri: 'x://y' }]]);
     expect(wishes.wanted(resource, 'one', own)).toBe('asked by one');
     expect(wishes.unsubscribe(resource, 'two')).toBe(shared);
+  });
+
+  test('what one client still waits for is no business of a connection of another', () => {
+    const { wishes, subscribe, connections, connected } = world({ 'a of one': 'idle', 'a of two': 'ready' });
+    subscribe('one', 'asked by one');
+    wishes.replaced(['a']);
+    connected.length = 0;
+    wishes.connected(connections[1] as Connection);
+    expect(connected).toEqual([]);
   });
 
   test('what the new one refuses is asked again when it is connected the next time, and need not be called off', async () => {

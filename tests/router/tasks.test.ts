@@ -30,6 +30,13 @@ test('a task is where it was begun, as long as that is there', () => {
   expect(mine.servers('t')).toEqual(['one']);
 });
 
+test('a task of a process per call is asked for where a call would go now', () => {
+  const mine = createTasks().of({ holder: 'a', known: 'by session' });
+  const via = { ...connectionTo('one'), fleeting: true } as Connection;
+  mine.note(via, begun('t'));
+  expect([mine.via('t', 'one'), mine.servers('t')]).toEqual([undefined, ['one']]);
+});
+
 test('ids that servers chose alike take nothing from each other', () => {
   const tasks = createTasks();
   const [mine, other] = [
