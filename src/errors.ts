@@ -90,6 +90,11 @@ export class McpxError extends Error {
   }
 }
 
+/** Whoever asked has given up. */
+export function cancelled(method: string): McpxError {
+  return new McpxError('cancelled', `"${method}" was cancelled`);
+}
+
 /** A JSON-RPC error object as it crosses the wire; one that an upstream sent is relayed verbatim. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';

@@ -39,19 +39,21 @@ export function plain(value: unknown): unknown {
 
 /** A copy with something else for each exact number; the very same value where there is none. */
 export function replaceExact(value: unknown, by: (exact: ExactNumber) => unknown): unknown {
-  return rawJSON !== undefined && holdsExact(value) ? replaced(value, by) : value;
+  if (rawJSON === undefined || !holdsExact(value)) return value;
+  return mapNumbers(value, (number) => (isExact(number) ? by(number) : number));
+}
+
+/** A copy with something else for each number. */
+export function mapNumbers(value: unknown, map: (number: number | ExactNumber) => unknown): unknown {
+  if (typeof value === 'number' || isExact(value)) return map(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => mapNumbers(item, map));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapNumbers(item, map)]));
 }
 
 function holdsExact(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return isExact(value) || (Array.isArray(value) ? value : Object.values(value)).some(holdsExact);
-}
-
-function replaced(value: unknown, by: (exact: ExactNumber) => unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isExact(value)) return by(value);
-  if (Array.isArray(value)) return value.map((item) => replaced(item, by));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaced(item, by)]));
 }
 
 /** Numbers of 16 digits, or with an exponent of three: all others survive. */

@@ -1,6 +1,6 @@
 /** MCP of 2026-07-28 over stdio: one client, whose requests say each for themselves who it is and what it can answer. */
 import { isWithin, locateUri } from '../catalog/uris.ts';
-import { McpxError, RpcError } from '../errors.ts';
+import { cancelled, RpcError } from '../errors.ts';
 import { isLogLevel, levelRank } from '../router/wishes.ts';
 import { META } from '../upstream/revisions.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
@@ -159,7 +159,7 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
   return {
     async serve(request, incoming) {
       // It may have come in one piece with its cancellation.
-      if (incoming.signal.aborted) throw new McpxError('cancelled', `"${request.method}" was cancelled`);
+      if (incoming.signal.aborted) throw cancelled(request.method);
       const envelope = readEnvelope(request);
       if ('code' in envelope) throw refused(envelope);
       const unknown = unknownMethod(request);

@@ -1,6 +1,6 @@
 /** Calls that wait for their client: a question becomes the result of one request, its answer comes with the next. */
 import { randomBytes } from 'node:crypto';
-import { McpxError } from '../errors.ts';
+import { cancelled } from '../errors.ts';
 import type { Principal } from '../policy/auth.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { RequestOptions } from '../wire/peer.ts';
@@ -131,7 +131,7 @@ class Call implements Round {
       const key = `q${++this.#asked}`;
       this.#questions.set(key, { key, method, params, resolve, reject });
       const forget = () => {
-        if (this.#questions.delete(key)) reject(new McpxError('cancelled', `"${method}" was cancelled`));
+        if (this.#questions.delete(key)) reject(cancelled(method));
       };
       signal?.addEventListener('abort', forget, { once: true });
       this.signal.addEventListener('abort', forget, { once: true });

@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm';
 import type { JSONValue } from '@jmespath-community/jmespath';
 import { McpxError, messageOf } from '../errors.ts';
-import { type ExactNumber, isExact, plain } from '../exact.ts';
+import { type ExactNumber, isExact, mapNumbers, plain } from '../exact.ts';
 import { isLarger } from '../render/size.ts';
 
 /** Characters of an expression. */
@@ -121,13 +121,6 @@ function noteNumbers(value: unknown, noted: Map<number, ExactNumber | undefined>
     return same;
   }
   return typeof value !== 'object' || value === null || Object.values(value).every((part) => noteNumbers(part, noted));
-}
-
-function mapNumbers(value: unknown, map: (number: number | ExactNumber) => unknown): unknown {
-  if (isExact(value) || typeof value === 'number') return map(value);
-  if (Array.isArray(value)) return value.map((part) => mapNumbers(part, map));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, mapNumbers(part, map)]));
 }
 
 /** Whether JavaScript changes it or not: what is compared with each other must be of one kind. */

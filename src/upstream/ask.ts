@@ -1,6 +1,6 @@
 /** How one call gets to an upstream: waits for its turn and for the connection, is sent, and sent again only where that is harmless. */
 import type { ServerSpec } from '../config/config.ts';
-import { McpxError, messageOf, RpcError } from '../errors.ts';
+import { cancelled, McpxError, messageOf, RpcError } from '../errors.ts';
 import type { Params } from '../wire/message.ts';
 import { isUndelivered, undelivered } from '../wire/undelivered.ts';
 import { BREAKER_LIMIT, type Breaker } from './breaker.ts';
@@ -136,10 +136,6 @@ interface Asked {
 /** ms that a caller waits for a connection: a start has a bound of its own, which may be the longer one and says why it failed. */
 export function patience({ startupTimeout }: Pick<ServerSpec, 'startupTimeout'>, timeout: number): number {
   return Math.max(timeout, startupTimeout + 1000);
-}
-
-function cancelled(method: string): McpxError {
-  return new McpxError('cancelled', `"${method}" was cancelled`);
 }
 
 /** A failure of what carries the messages, not of the call. */

@@ -1,5 +1,5 @@
 /** Our own requests in one conversation: ids, timeouts, cancellation, progress, answers. */
-import { McpxError, RpcError } from '../errors.ts';
+import { cancelled, McpxError, RpcError } from '../errors.ts';
 import { isExact } from '../exact.ts';
 import { InFlight } from '../in-flight.ts';
 import { type Id, INTERNAL_ERROR, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
@@ -243,10 +243,6 @@ function withToken(params: Params | undefined, token: number | undefined): Param
 function rpcError(error: unknown): RpcError {
   const { code, message, data } = isRecord(error) ? error : {};
   return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? 'unknown error'), data);
-}
-
-function cancelled(method: string): McpxError {
-  return new McpxError('cancelled', `"${method}" was cancelled`);
 }
 
 function abortReason(signal: AbortSignal | undefined): string {
