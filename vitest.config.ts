@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { PATIENCE } from './tests/setup/until.ts';
 
 /** The parts of the status page are text to us, as in the bundle. */
 const pageParts = {
@@ -21,7 +22,10 @@ export default defineConfig({
   test: {
     globalSetup: ['tests/setup/own-temp.ts'],
     setupFiles: ['tests/setup/isolate-home.ts'],
-    testTimeout: 20_000,
+    // Limits for what hangs, not for what is slow: tests must pass on a busy machine.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: PATIENCE } },
     coverage: {
       provider: 'v8',
       include: ['src/**'],
@@ -47,7 +51,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'e2e', include: ['tests/{e2e,interop}/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 },
+        test: {
+          name: 'e2e',
+          include: ['tests/{e2e,interop}/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
       },
     ],
   },

@@ -58,5 +58,5 @@ test('what a client subscribes to before its server was ever met is told to it',
   await request('initialize', { capabilities: { roots: {} } });
   await request('resources/subscribe', { uri: exposeUri({ server: 'a', uri: 'test://thing' }, 'wrap') });
   await request('tools/call', { name: 'exec', arguments: { server_name: 'a', tool_name: 'touch', arguments: {} } });
-  await expect.poll(() => told, { timeout: 5000 }).toContain('notifications/resources/updated');
+  await expect.poll(() => told).toContain('notifications/resources/updated');
 });

@@ -1,4 +1,5 @@
 /** A client in conversation with mcpx, as every check sees it, and what it answers when it is asked. */
+import { PATIENCE } from '../setup/until.ts';
 
 /** Where mcpx is: a command to start, or a URL. */
 export interface Target {
@@ -33,9 +34,6 @@ export const ANSWERS = {
   'elicitation/create': { action: 'accept' as const, content: { name: 'Ada' } },
   'roots/list': { roots: [{ uri: 'file:///interop', name: 'interop' }] },
 };
-
-/** ms that a notification may take. */
-const PATIENCE = 8000;
 
 export class Heard {
   readonly all: { method: string; params: any }[] = [];

@@ -116,11 +116,11 @@ describe.each(SERVERS)('on %s', (_, upstream, transport) => {
       const noticed = async (name: string, asked: Conversation) =>
         textOf(await asked.request('tools/call', { name: 'cancelled', arguments: { label: label(name) } }));
       mine.abort();
-      await expect.poll(() => noticed('one', one), { timeout: 5000 }).toBe('true');
+      await expect.poll(() => noticed('one', one)).toBe('true');
       expect(await noticed('two', two)).toBe('false');
       expect(theirs.ended()).toBe(false);
       theirs.abort();
-      await expect.poll(() => noticed('two', two), { timeout: 5000 }).toBe('true');
+      await expect.poll(() => noticed('two', two)).toBe('true');
     });
   });
 });

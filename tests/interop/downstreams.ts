@@ -9,6 +9,7 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { PATIENCE } from '../setup/until.ts';
 import {
   ANSWERS,
   type Asked,
@@ -43,7 +44,7 @@ const VERBS = new Map([
 ]);
 
 function optionsOf({ progress, signal }: Asking) {
-  return { timeout: 15_000, ...(progress && { onprogress: progress }), ...(signal && { signal }) };
+  return { timeout: PATIENCE, ...(progress && { onprogress: progress }), ...(signal && { signal }) };
 }
 
 function conversationOf(client: any, call: (params: any, options: object) => Promise<any>): Conversation {
@@ -76,6 +77,25 @@ const QUESTION = {
   roots: 'roots/list',
 } as const satisfies Record<Asked, keyof typeof ANSWERS>;
 
+interface Receiving {
+  onmessage?: ((message: any, extra?: any) => void) | undefined;
+}
+
+/**
+ * Gives a connected client each message in a turn of its own. The SDKs run handlers of notifications in a later microtask and forget the
+ * progress handler when the answer arrives, so they drop progress that arrives in one chunk with the answer, whichever server sent it.
+ */
+function oneMessagePerTurn(carrier: Receiving): void {
+  const { onmessage } = carrier;
+  let last = Promise.resolve();
+  carrier.onmessage = (message, extra) => {
+    last = last.then(() => {
+      onmessage?.(message, extra);
+      return new Promise((resolve) => setImmediate(resolve));
+    });
+  };
+}
+
 async function openV1(transport: Transport, target: Target, can: Asked[]): Promise<Conversation> {
   const client = new Client(INFO, { capabilities: capabilitiesOf(can) });
   for (const one of can) client.setRequestHandler(V1_SCHEMAS[QUESTION[one]] as any, () => ANSWERS[QUESTION[one]]);
@@ -85,6 +105,7 @@ async function openV1(transport: Transport, target: Target, can: Asked[]): Promi
       ? new StdioClientTransport({ ...target.command, stderr: 'ignore' })
       : new StreamableHTTPClientTransport(new URL(target.url));
   await client.connect(carrier as any);
+  oneMessagePerTurn(carrier);
   return conversation;
 }
 
@@ -100,6 +121,7 @@ const openV2 =
         ? new ModernStdio({ ...target.command, stderr: 'ignore' })
         : new ModernHttp(new URL(target.url));
     await client.connect(carrier);
+    oneMessagePerTurn(carrier);
     if (era === 'legacy') return conversation;
     return {
       ...conversation,

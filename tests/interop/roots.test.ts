@@ -46,20 +46,20 @@ async function clientWith(carrier: () => any, folder: string) {
 describe.each(Object.entries(CARRIERS))('over %s', (_, carrier) => {
   test('works in the folders of its client, and moves with them', async () => {
     const { client, own, folders } = await clientWith(carrier, 'first');
-    await expect.poll(folders, { timeout: 10_000 }).toContain(join(root, 'first'));
+    await expect.poll(folders).toContain(join(root, 'first'));
     own.folder = 'second';
     await client.sendRootsListChanged();
-    await expect.poll(folders, { timeout: 10_000 }).toContain(join(root, 'second'));
+    await expect.poll(folders).toContain(join(root, 'second'));
     expect(await folders()).not.toContain(join(root, 'first'));
   });
 });
 
 test('two clients at once have their own folders each', async () => {
   const [one, two] = await Promise.all([clientWith(CARRIERS.HTTP, 'first'), clientWith(CARRIERS.HTTP, 'other')]);
-  await expect.poll(one.folders, { timeout: 10_000 }).toContain(join(root, 'first'));
-  await expect.poll(two.folders, { timeout: 10_000 }).toContain(join(root, 'other'));
+  await expect.poll(one.folders).toContain(join(root, 'first'));
+  await expect.poll(two.folders).toContain(join(root, 'other'));
   two.own.folder = 'second';
   await two.client.sendRootsListChanged();
-  await expect.poll(two.folders, { timeout: 10_000 }).toContain(join(root, 'second'));
+  await expect.poll(two.folders).toContain(join(root, 'second'));
   expect(await one.folders()).toContain(join(root, 'first'));
 });

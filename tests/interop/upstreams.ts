@@ -16,8 +16,8 @@ export interface Call {
 /** One way to use each feature. */
 export interface Words {
   echo: Call;
-  /** Three steps with progress; `last` unless the last one comes in one piece with the answer, which some clients drop. */
-  steps: Call & { last: boolean };
+  /** Three steps with progress. */
+  steps: Call;
   /** Reports progress at once and does not end by itself; `label` tells calls apart. */
   wait(label: string): Call;
   /** Says whether the call with that label was cancelled; absent where the server does not notice. */
@@ -56,7 +56,7 @@ const call = (name: string, args: Record<string, unknown>, says: RegExp): Call =
 
 const OWN: Words = {
   echo: call('echo', { text: 'heard' }, /^heard$/),
-  steps: { ...call('steps', { count: 3 }, /^3 steps$/), last: true },
+  steps: call('steps', { count: 3 }, /^3 steps$/),
   wait: (label) => call('wait', { label }, /./),
   noticed: (label) => call('cancelled', { label }, /^true$/),
   sample: call('sample', { prompt: 'say something' }, /^the model said: sampled by the client$/),
@@ -81,7 +81,7 @@ const TOGGLE = 'toggle-simulated-logging';
 
 const EVERYTHING: Words = {
   echo: call('echo', { message: 'heard' }, /^Echo: heard$/),
-  steps: { ...operation(0.15, 3), last: false },
+  steps: operation(0.15, 3),
   wait: () => operation(60, 1200),
   sample: call('trigger-sampling-request', { prompt: 'say something' }, /sampled by the client/),
   elicit: call('trigger-elicitation-request', {}, /Name: Ada/),

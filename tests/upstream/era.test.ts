@@ -1,7 +1,7 @@
 /** Both eras of the protocol against the official server of the second major, and the rules by which one follows the other. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
 import type { Hello } from '../../src/upstream/connection.ts';
 import { createMemory, handshake } from '../../src/upstream/era.ts';
@@ -22,6 +22,7 @@ import {
   SETTINGS,
   serverSpec,
   stdioSpec,
+  stopClock,
   until,
 } from './world.ts';
 
@@ -127,7 +128,11 @@ describe('the official server of the second major', () => {
     const server = await startHttp('modern-only');
     const upstream = connection(httpSpec(server.url));
     await upstream.connect();
-    expect(await failure(call(upstream, 'wait', {}, { timeout: 200 }))).toMatchObject({ code: 'timeout' });
+    const controller = new AbortController();
+    const waiting = failure(call(upstream, 'wait', {}, { signal: controller.signal }));
+    await until(() => server.said().includes('waiting'));
+    controller.abort();
+    expect(await waiting).toMatchObject({ code: 'cancelled' });
     await until(() => server.said().includes('aborted'));
     expect(await call(upstream, 'echo', { word: 'on' })).toBe('heard on');
     expect(upstream.diagnostics().noise).toBe(0);
@@ -235,8 +240,11 @@ describe('the other era', () => {
 
   test('follows over HTTP when the modern one is met with silence', async () => {
     const server = await serveHttp(({ message }) => (message?.method === 'server/discover' ? undefined : false));
-    const upstream = connection(httpSpec(server.url, { startupTimeout: 600 }));
-    expect((await upstream.connect()).era).toBe('legacy');
+    stopClock();
+    const connecting = connection(httpSpec(server.url, { startupTimeout: 600 })).connect();
+    await until(() => sent(server).includes('POST server/discover'));
+    await vi.advanceTimersByTimeAsync(300);
+    expect((await connecting).era).toBe('legacy');
   });
 
   test.each([401, 403])('does not follow when the first is refused with %i', async (status) => {

@@ -52,14 +52,12 @@ async function check(spec: ConnectionOptions['spec']): Promise<void> {
     progress: (params: unknown) => progress.push(params),
   });
   expect(done).toContain('completed');
-  expect(progress.length).toBeGreaterThanOrEqual(3);
+  expect(progress.map((params) => (params as { progress: number }).progress)).toEqual([1, 2, 3, 4]);
   await expect(upstream.request('no/such')).rejects.toMatchObject({ code: -32601 });
   const many = Array.from({ length: 50 }, (_, n) => `m${n}`);
   const answers = await Promise.all(many.map((message) => call(upstream, 'echo', { message })));
   expect(answers).toEqual(many.map((message) => `Echo: ${message}`));
-  const started = Date.now();
   await upstream.close();
-  expect(Date.now() - started).toBeLessThan(5000);
 }
 
 describe('the official SDK server', () => {

@@ -5,11 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { isCall, json, serveHttp, type Wire } from './http-world.ts';
 import { call, cleanup, connection, httpSpec } from './world.ts';
 
-/** A server in a thread of its own, which resets the socket 20 ms after it answered a call of "last". */
+/** A server in a thread of its own, which resets the socket of the last call when it is told to, and wakes whoever waits for that. */
 const SERVER = `
 const { createServer } = require('node:http');
-const { parentPort } = require('node:worker_threads');
+const { parentPort, workerData } = require('node:worker_threads');
 let calls = 0;
+let last;
 const server = createServer(async (request, response) => {
   let text = '';
   for await (const chunk of request) text += chunk;
@@ -22,27 +23,32 @@ const server = createServer(async (request, response) => {
     : { content: [{ type: 'text', text: String(calls) }] };
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-  if (params?.name === 'last') setTimeout(() => request.socket.resetAndDestroy(), 20);
+  if (params?.name === 'last') last = request.socket;
+});
+parentPort.on('message', () => {
+  last.once('close', () => {
+    Atomics.store(workerData, 0, 1);
+    Atomics.notify(workerData, 0);
+  });
+  last.resetAndDestroy();
 });
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
 `;
-
-/** Keeps this thread from hearing of anything, as a busy program does. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
 
 describe('a call on a kept-alive socket', () => {
   // Windows tells of such a reset only when it reads.
   test.skipIf(process.platform === 'win32')(
     'that was reset before the system took the call is sent again, and runs once',
     async () => {
-      const worker = new Worker(SERVER, { eval: true });
+      const reset = new Int32Array(new SharedArrayBuffer(4));
+      const worker = new Worker(SERVER, { eval: true, workerData: reset });
       cleanup(() => worker.terminate());
       const [port] = await once(worker, 'message');
       const upstream = connection(httpSpec(`http://127.0.0.1:${port}/mcp`));
       expect(await call(upstream, 'last')).toBe(1);
-      block(100);
+      worker.postMessage('reset');
+      // This thread hears nothing of it, as a busy program does.
+      Atomics.wait(reset, 0, 0);
       expect(await call(upstream, 'next')).toBe(2);
     },
   );

@@ -294,9 +294,7 @@ describe('an HTTP upstream that fails a call', () => {
     const limits = { ...SETTINGS.limits, messageBytes: 4000 };
     const upstream = connection(spec, { settings: { ...SETTINGS, limits } });
     await upstream.connect();
-    const started = Date.now();
     expect(await failure(call(upstream, 'x'))).toMatchObject(expected);
-    expect(Date.now() - started).toBeLessThan(3000);
     broken = false;
     expect(await call(upstream, 'x', { fine: true })).toEqual({ fine: true });
     expect(server.asked().filter((what) => what === 'POST initialize')).toHaveLength(1);
@@ -445,14 +443,12 @@ describe('an HTTP upstream that goes away', () => {
     expect(upstream.state).toMatchObject({ kind: 'backoff', failures: 1, reason: message });
   });
 
-  test('ends calls in flight within a second', async () => {
+  test('ends calls in flight, without waiting for their timeout', async () => {
     const server = await serveHttp(onCall(() => undefined));
     const upstream = connection(httpSpec(server.url));
     const waiting = failure(call(upstream, 'x'));
     await until(() => server.seen.some((request) => isCall(request)));
-    const started = Date.now();
     await server.stop();
     expect(await waiting).toMatchObject({ code: 'unreachable' });
-    expect(Date.now() - started).toBeLessThan(3000);
   });
 });

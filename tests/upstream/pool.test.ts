@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
-import { call, cleanup, isRunning, recorder, SETTINGS, serverSpec, stdioSpec, until } from './world.ts';
+import { call, cleanup, connection, isRunning, recorder, SETTINGS, serverSpec, stdioSpec, until } from './world.ts';
 
 function pool(servers: PoolOptions['servers'], more: Partial<PoolOptions> = {}): Pool {
   const created = createPool({ servers, settings: SETTINGS, log: recorder().log, ...more });
@@ -46,17 +46,23 @@ describe('a pool', () => {
 
   test('starts a bounded number at once', async () => {
     const log = join(mkdtempSync(join(tmpdir(), 'mcpx-pool-')), 'log');
-    const started = () => (existsSync(log) ? readFileSync(log, 'utf8').split('{"started"').length - 1 : 0);
+    const logged = (text: string) => (existsSync(log) ? readFileSync(log, 'utf8').split(text).length - 1 : 0);
     const connect = { ...SETTINGS.connect, concurrency: 2 };
-    // Two that never finish their start take both places for a while.
-    const hanging = ['h1', 'h2'].map((name) => serverSpec(['hang-init', `log=${log}`], { name, startupTimeout: 2500 }));
+    // Two that never finish their start take both places.
+    const hanging = ['h1', 'h2'].map((name) =>
+      serverSpec(['hang-init', `log=${log}`], { name, startupTimeout: 600_000 }),
+    );
     const upstreams = pool([...hanging, named('c', [`log=${log}`])], { settings: { ...SETTINGS, connect } });
     const outcomes = Promise.allSettled(upstreams.all().map((upstream) => upstream.connect()));
-    await until(() => started() === 2);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(started()).toBe(2);
+    await until(() => logged('"initialize"') === 2);
+    // By the time that a process which was started later is ready, a third one would have been logged.
+    await connection(named('later')).connect();
+    expect(logged('{"started"')).toBe(2);
+    await get(upstreams, 'h1').close({ eof: 0, term: 0 });
+    await get(upstreams, 'c').connect();
+    expect(logged('{"started"')).toBe(3);
+    await get(upstreams, 'h2').close({ eof: 0, term: 0 });
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
-    expect(started()).toBe(3);
   });
 
   test('tells of states, notifications and requests by server', async () => {
@@ -81,12 +87,16 @@ describe('a pool', () => {
   });
 
   test('ends all at the same time', async () => {
-    const upstreams = pool(['a', 'b', 'c'].map((name) => named(name, ['stubborn'])));
+    const log = join(mkdtempSync(join(tmpdir(), 'mcpx-pool-')), 'log');
+    const upstreams = pool(['a', 'b', 'c'].map((name) => named(name, ['stubborn', `log=${log}`])));
     await Promise.all(upstreams.all().map((upstream) => upstream.connect()));
     const pids = upstreams.all().map((upstream) => upstream.diagnostics().pid ?? 0);
-    const started = Date.now();
-    await upstreams.close({ eof: 500, term: 500 });
-    expect(Date.now() - started).toBeLessThan(2500);
+    const ending = upstreams.close({ eof: 0, term: 600_000 });
+    // Each hears of the end while none has ended.
+    await until(() => readFileSync(log, 'utf8').split('"SIGTERM"').length - 1 === 3);
+    expect(pids.filter(isRunning)).toEqual(pids);
+    await upstreams.close({ eof: 0, term: 0 });
+    await ending;
     expect(pids.filter(isRunning)).toEqual([]);
     expect(upstreams.all().map(({ state }) => state.kind)).toEqual(['closed', 'closed', 'closed']);
   });

@@ -288,7 +288,8 @@ describe('a server for clients with roots and without a session', () => {
     expect(await pidOf(upstreams, once('b'))).not.toBe(pid);
     expect([first.state.kind, isRunning(pid)]).toEqual(['ready', true]);
     await first.request('resources/unsubscribe', { uri: 'test://a' });
-    await until(() => !isRunning(pid));
+    await upstreams.emptied();
+    expect(isRunning(pid)).toBe(false);
     expect(upstreams.all()).not.toContainEqual(expect.objectContaining({ offered: 'roots', owner: undefined }));
   });
 

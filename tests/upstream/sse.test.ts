@@ -67,9 +67,7 @@ describe('a conversation over the old SSE transport', () => {
       return stream?.destroy();
     });
     const upstream = connection(sseSpec(server.url));
-    const started = Date.now();
     expect(await failure(call(upstream, 'cut'))).toMatchObject({ code: 'unreachable' });
-    expect(Date.now() - started).toBeLessThan(3000);
     expect(await call(upstream, 'echo', { n: 1 })).toEqual({ n: 1 });
     expect(server.streams).toHaveLength(2);
   });

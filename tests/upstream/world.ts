@@ -1,10 +1,12 @@
 /** The small world of the upstream tests: specs of fixture servers, and what has to be put away after each test. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterEach } from 'vitest';
+import { afterEach, vi } from 'vitest';
 import { DEFAULTS, type RemoteServer, SERVER_DEFAULTS, type StdioServer } from '../../src/config/config.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { type Connection, type ConnectionOptions, createConnection } from '../../src/upstream/connection.ts';
+
+export { until } from '../setup/until.ts';
 
 export const SETTINGS = DEFAULTS;
 
@@ -46,6 +48,12 @@ export function cleanup(run: () => unknown): void {
 afterEach(async () => {
   for (const run of cleanups.splice(0).reverse()) await run();
 });
+
+/** Stops timers and the monotonic clock until the test advances them (`vi.advanceTimersByTimeAsync`); they run again after the test. */
+export function stopClock(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  cleanup(() => vi.useRealTimers());
+}
 
 export function connection(spec: ConnectionOptions['spec'], more: Partial<ConnectionOptions> = {}): Connection {
   const created = createConnection({ spec, settings: SETTINGS, log: recorder().log, ...more });
@@ -102,14 +110,5 @@ function groupOf(pid: number): number | undefined {
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
   } catch {
     return undefined;
-  }
-}
-
-/** Waits for something that no event tells, within 5 s. */
-export async function until(check: () => boolean): Promise<void> {
-  const end = Date.now() + 5000;
-  while (!check()) {
-    if (Date.now() > end) throw new Error('it never came true');
-    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
