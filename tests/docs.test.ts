@@ -16,6 +16,7 @@ import { SILENT } from '../src/observe/log.ts';
 import { readModule, runTool } from '../src/upstream/module-tools.ts';
 import { anchorOf, type CodeBlock, type Document, readMarkdown } from './setup/markdown.ts';
 import { shellWords, typeLine } from './setup/terminal.ts';
+import { PATIENCE } from './setup/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -103,7 +104,10 @@ async function askCompact(name: string, args: unknown): Promise<string> {
   try {
     const { front } = app.open({ profile: 'default', downstream: { key: 'docs', notify: () => undefined } });
     const params = { name, arguments: args };
-    const result = (await front.request({ method: 'tools/call', params }, { signal: AbortSignal.timeout(10_000) })) as {
+    const result = (await front.request(
+      { method: 'tools/call', params },
+      { signal: AbortSignal.timeout(PATIENCE) },
+    )) as {
       content: { text: string }[];
     };
     return result.content.map((block) => block.text).join('\n');
@@ -272,7 +276,7 @@ describe('what the README shows', () => {
     const { tools } = readModule({ ...(await import(/* @vite-ignore */ pathToFileURL(file).href)) }, file);
     const tool = tools.get('add_note');
     if (tool === undefined) throw new Error('the example has no tool "add_note"');
-    const context = { signal: AbortSignal.timeout(1000), progress: () => undefined };
+    const context = { signal: AbortSignal.timeout(PATIENCE), progress: () => undefined };
     const answers = [await runTool(tool, { text: 'milk' }, context), await runTool(tool, { text: 'tea' }, context)];
     expect(answers).toEqual([
       { content: [{ type: 'text', text: 'note 1: milk' }] },

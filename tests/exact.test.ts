@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isExact, mayChange, parseExact, plain, replaceExact } from '../src/exact.ts';
 import { decimalOf, numberText } from './decimal.ts';
+import { processorTime } from './setup/processor.ts';
 
 const EXACT = 'rawJSON' in JSON;
 const again = (text: string) => JSON.stringify(parseExact(text));
@@ -76,9 +77,9 @@ describe('a JSON text that is read and written again', () => {
     ['an exponent of zeros', `[1e${'0'.repeat(1_000_000)}999]`],
     ['points', `" 1${'.1'.repeat(500_000)}"`],
   ])('takes no longer than its length: %s', (_, text) => {
-    const before = performance.now();
+    const before = processorTime();
     parseExact(text);
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(processorTime() - before).toBeLessThan(2000);
   });
 });
 

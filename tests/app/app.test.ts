@@ -8,6 +8,7 @@ import { exposeUri } from '../../src/catalog/uris.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const fixture = (file: string, ...args: string[]) => ({
   command: process.execPath,
@@ -53,7 +54,7 @@ test('what a client subscribes to before its server was ever met is told to it',
   const downstream = { key: 'k', notify: (method: string) => void told.push(method) };
   const { front } = app.open({ profile: 'default', front: 'compact', downstream });
   const request = (method: string, params: Params) =>
-    front.request({ method, params }, { signal: AbortSignal.timeout(15_000) });
+    front.request({ method, params }, { signal: AbortSignal.timeout(PATIENCE) });
   // Until its era is known, a client with roots would get a connection of its own.
   await request('initialize', { capabilities: { roots: {} } });
   await request('resources/subscribe', { uri: exposeUri({ server: 'a', uri: 'test://thing' }, 'wrap') });

@@ -11,6 +11,7 @@ import { exposition } from '../../src/observe/exposition.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import type { Principal } from '../../src/policy/auth.ts';
 import { parseMetrics } from '../observe/prometheus.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const principal = (name: string, more: Partial<Principal> = {}): Principal => ({
   ...{ name, tools: {}, resources: {}, prompts: {}, admin: false },
@@ -30,7 +31,7 @@ async function calculate(app: App, as?: Principal, requestId = 'r-1'): Promise<v
   });
   await front.request(
     { method: 'tools/call', params: { name: 'math__calculate', arguments: { expression: '6 * 7' } } },
-    { signal: AbortSignal.timeout(5000), requestId },
+    { signal: AbortSignal.timeout(PATIENCE), requestId },
   );
   close();
 }

@@ -10,6 +10,7 @@ import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLog, SILENT } from '../../src/observe/log.ts';
 import { isRecord } from '../../src/wire/message.ts';
+import { PATIENCE, until } from '../setup/until.ts';
 
 const FIXTURE = resolve(import.meta.dirname, '../fixtures/servers/stdio.mjs');
 const stdio = (...args: string[]) => ({ command: process.execPath, args: [FIXTURE, ...args] });
@@ -48,7 +49,7 @@ function client(app: App, profile = 'default') {
     downstream: { key: `k${Math.random()}`, notify: (method) => void heard.push(method) },
   });
   const request = (method: string, params = {}) =>
-    front.request({ method, params }, { signal: AbortSignal.timeout(15_000) }) as Promise<any>;
+    front.request({ method, params }, { signal: AbortSignal.timeout(PATIENCE) }) as Promise<any>;
   return {
     heard,
     close,
@@ -60,11 +61,6 @@ function client(app: App, profile = 'default') {
     tools: async () => (await request('tools/list')).tools.map(({ name }: { name: string }) => name.split('__')[0]),
   };
 }
-
-const until = async (holds: () => boolean) => {
-  for (let turn = 0; turn < 400 && !holds(); turn += 1) await new Promise((done) => setTimeout(done, 10));
-  expect(holds()).toBe(true);
-};
 
 test('a server that is the same keeps its process; another description or filter does not restart it', async () => {
   const { app, reload } = stageApp({ mcpServers: { a: stdio() } });

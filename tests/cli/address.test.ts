@@ -6,6 +6,7 @@ import { readListen } from '../../src/cli/address.ts';
 import { runCli } from '../../src/cli/cli.ts';
 import { readFlags } from '../../src/cli/command.ts';
 import { captureOutput } from '../setup/output.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const shown = captureOutput();
 
@@ -42,7 +43,7 @@ test('what is said of a taken port helps, however the port was given', async () 
   expect(await serve()).toBe(1);
   expect(shown.stderr).toContain('--port 0 to take any free one');
   const ended = serve('--port', '0');
-  await vi.waitFor(() => expect(shown.stderr).toContain('listening on http://127.0.0.1:'), { timeout: 15_000 });
+  await vi.waitFor(() => expect(shown.stderr).toContain('listening on http://127.0.0.1:'), { timeout: PATIENCE });
   stop.abort();
   expect(await ended).toBe(0);
 });

@@ -8,6 +8,7 @@ import { nameOf, readFlags } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { table } from '../../src/cli/output.ts';
 import { captureOutput } from '../setup/output.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const shown = captureOutput();
 
@@ -318,7 +319,7 @@ describe('serving', () => {
       stop: stop.signal,
       atExit: () => undefined,
     });
-    await vi.waitFor(() => expect(shown.stdout).toContain('Running.'), { timeout: 15_000 });
+    await vi.waitFor(() => expect(shown.stdout).toContain('Running.'), { timeout: PATIENCE });
     const [, url = ''] = /^status page +(\S+)$/m.exec(shown.stdout) ?? [];
     const status: any = await (await fetch(`${url}api/status`)).json();
     expect(status.profiles[0].servers).toHaveLength(5);
@@ -337,7 +338,7 @@ describe('serving', () => {
       atExit: () => undefined,
     });
     await vi.waitFor(() => expect(shown.stderr).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\/mcp/), {
-      timeout: 15_000,
+      timeout: PATIENCE,
     });
     stop.abort();
     expect(await ended).toBe(0);

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { createLedger } from '../../src/observe/ledger.ts';
 import { captureOutput } from '../setup/output.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const shown = captureOutput();
 const mcpx = (...words: string[]) =>
@@ -91,11 +92,14 @@ describe('mcpx serve', () => {
     const stop = new AbortController();
     const words = ['serve', file, '--port', '0'];
     const ended = runCli({ words, stdinIsTerminal: true, stop: stop.signal, atExit: () => undefined });
-    const url = await vi.waitFor(() => {
-      const [, found = ''] = /listening on (\S+)/.exec(shown.stderr) ?? [];
-      expect(found).not.toBe('');
-      return found;
-    });
+    const url = await vi.waitFor(
+      () => {
+        const [, found = ''] = /listening on (\S+)/.exec(shown.stderr) ?? [];
+        expect(found).not.toBe('');
+        return found;
+      },
+      { timeout: PATIENCE },
+    );
     const post = async (method: string, params: unknown) => {
       const headers = { 'content-type': 'application/json' };
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { captureOutput } from '../setup/output.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const shown = captureOutput();
 /** For a machine that is busy with other tests. */
-const PATIENCE = { timeout: 15_000 };
+const PATIENT = { timeout: PATIENCE };
 afterEach(() => void vi.unstubAllEnvs());
 
 const mcpx = (words: string[], stop = new AbortController()) =>
@@ -28,7 +29,7 @@ async function gateway(content: unknown) {
     const [, found = ''] = /listening on (\S+)/.exec(shown.stderr) ?? [];
     expect(found).not.toBe('');
     return found;
-  }, PATIENCE);
+  }, PATIENT);
   return {
     url,
     end: () => {
@@ -52,7 +53,7 @@ test('every server has its state, its tools, and the reason when it is down', as
     expect(shown.stdout).toMatch(/^math +builtin +ready +5 tools$/m);
     expect(shown.stdout).toMatch(/^dead +stdio +\w+ +0 tools +.*no-such-program-anywhere/m);
     expect(shown.stdout).toMatch(/^off +stdio +disabled +0 tools$/m);
-  }, PATIENCE);
+  }, PATIENT);
   shown.stdout = '';
   expect(await mcpx(['status', '--url', url, '--json'])).toBe(0);
   expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'mcpx', profiles: [{ name: 'default' }] });
@@ -68,7 +69,7 @@ test('names that several servers want, and none gets, are shown', async () => {
     shown.stdout = '';
     expect(await mcpx(['status', '--url', url])).toBe(0);
     expect(shown.stdout).toContain('not exposed: the tool "now", which one and two have');
-  }, PATIENCE);
+  }, PATIENT);
   await end();
 });
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { PATIENCE } from '../setup/until.ts';
 import { answers, EXECUTABLE, emptyPlace, INITIALIZE, rpc, run, start } from './program.ts';
 
 describe('first words', () => {
@@ -203,7 +204,7 @@ test('Ctrl-C ends every wait for a server that does not answer, at once and with
       const started = join(place.cwd, `started-${at}`);
       const silent = { command: process.execPath, args: ['-e', script, started], startupTimeout: '5m' };
       const running = start([...words, '--config', place.file(`${at}.json`, { mcpServers: { silent } })], place);
-      await vi.waitFor(() => expect(existsSync(started)).toBe(true), { timeout: 20_000 });
+      await vi.waitFor(() => expect(existsSync(started)).toBe(true), { timeout: PATIENCE });
       running.child.kill('SIGINT');
       const { code, stdout, stderr } = await running.finished;
       expect({ code, stdout, stderr }, words.join(' ')).toEqual({ code: 130, stdout: '', stderr: '' });

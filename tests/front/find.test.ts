@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULTS } from '../../src/config/config.ts';
 import { McpxError } from '../../src/errors.ts';
 import { createFront } from '../../src/front/front.ts';
+import { PATIENCE } from '../setup/until.ts';
 import { createWorld, type Script } from '../world.ts';
 
 const text = { type: 'string' };
@@ -41,7 +42,7 @@ function open(scripts = SCRIPTS, options: Parameters<typeof createWorld>[1] = {}
   const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined });
   const inspect = async (args: Record<string, unknown>) => {
     const params = { name: 'inspect', arguments: args };
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(PATIENCE);
     const result = (await front.request({ method: 'tools/call', params }, { signal })) as {
       content: { text: string }[];
       isError?: boolean;
@@ -121,12 +122,10 @@ describe('inspect with a query', () => {
     ['a lone surrogate', 'mail \ud800'],
   ];
   test.each(ODD)('%s are answered', async (_, query) => {
-    const started = performance.now();
     const { isError, text: answer } = await open().inspect({ query });
     expect(isError).toBeUndefined();
     expect(answer.length).toBeGreaterThan(0);
     expect(answer.length).toBeLessThan(3000);
-    expect(performance.now() - started).toBeLessThan(5000);
   });
 
   test('an empty query is no query, and another type is refused', async () => {

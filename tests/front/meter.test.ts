@@ -1,6 +1,7 @@
 /** What is counted as saved, at the compact front. */
 import { expect, test, vi } from 'vitest';
 import { createFront } from '../../src/front/front.ts';
+import { PATIENCE } from '../setup/until.ts';
 import { createWorld, type Script } from '../world.ts';
 
 const tool = { name: 'rows', description: 'x'.repeat(4000), inputSchema: { type: 'object' } };
@@ -21,7 +22,7 @@ test('a list of tools is counted once per client, with the instructions of the s
   const { request, totals } = open({ a: { tools: [tool], instructions: 'i'.repeat(1000) } });
   await request('tools/list');
   await request('tools/list');
-  await vi.waitFor(() => expect(totals().menus).toBe(1));
+  await vi.waitFor(() => expect(totals().menus).toBe(1), { timeout: PATIENCE });
   const { listedWithout, listedWith } = totals();
   expect(listedWithout).toBeGreaterThan(5000);
   expect(listedWith).toBeLessThan(2000);

@@ -9,6 +9,7 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { oneMessagePerTurn } from '../setup/one-message-per-turn.ts';
 import { PATIENCE } from '../setup/until.ts';
 import {
   ANSWERS,
@@ -76,25 +77,6 @@ const QUESTION = {
   elicitation: 'elicitation/create',
   roots: 'roots/list',
 } as const satisfies Record<Asked, keyof typeof ANSWERS>;
-
-interface Receiving {
-  onmessage?: ((message: any, extra?: any) => void) | undefined;
-}
-
-/**
- * Gives a connected client each message in a turn of its own. The SDKs run handlers of notifications in a later microtask and forget the
- * progress handler when the answer arrives, so they drop progress that arrives in one chunk with the answer, whichever server sent it.
- */
-function oneMessagePerTurn(carrier: Receiving): void {
-  const { onmessage } = carrier;
-  let last = Promise.resolve();
-  carrier.onmessage = (message, extra) => {
-    last = last.then(() => {
-      onmessage?.(message, extra);
-      return new Promise((resolve) => setImmediate(resolve));
-    });
-  };
-}
 
 async function openV1(transport: Transport, target: Target, can: Asked[]): Promise<Conversation> {
   const client = new Client(INFO, { capabilities: capabilitiesOf(can) });

@@ -1,11 +1,12 @@
 /** MCP of 2026-07-28 over stdio, beside the era before it on the same streams. */
 import { PassThrough } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DEFAULTS } from '../../src/config/config.ts';
 import { createFront, type Front } from '../../src/front/front.ts';
 import { listenStdio } from '../../src/listen/stdio.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import type { RequestOptions } from '../../src/wire/peer.ts';
+import { passTime, stopClock } from '../setup/clock.ts';
 import { createWorld, type Script } from '../world.ts';
 
 const META = 'io.modelcontextprotocol/';
@@ -286,9 +287,9 @@ describe('a subscription', () => {
     expect(updated.params).toMatchObject({ uri: 'test://a', _meta: { [SUBSCRIPTION]: 's' } });
     const changed = await line(({ method }) => method === 'notifications/tools/list_changed');
     expect(changed.params._meta).toEqual({ [SUBSCRIPTION]: 's' });
-    const since = Date.now();
-    await end();
-    expect(Date.now() - since).toBeLessThan(2000);
+    stopClock();
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await passTime(end())).toBeLessThan(2000);
     expect(lines).toMatchObject([{ id: 's', result: { resultType: 'complete', _meta: { [SUBSCRIPTION]: 's' } } }]);
     expect(world.sent.map(({ method }) => method)).toContain('resources/unsubscribe');
   });

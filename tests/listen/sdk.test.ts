@@ -9,6 +9,7 @@ import { type Config, DEFAULTS } from '../../src/config/config.ts';
 import { listenHttp } from '../../src/listen/http.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import { createAuthenticator } from '../../src/policy/auth.ts';
+import { oneMessagePerTurn } from '../setup/one-message-per-turn.ts';
 import { specOf } from '../world.ts';
 import { type Act, closeAll, gate, stage } from './harness.ts';
 
@@ -31,6 +32,7 @@ async function dial(transport: (url: string) => any, url: string, name = 'one') 
   }));
   const carrier = transport(url);
   await client.connect(carrier);
+  oneMessagePerTurn(carrier);
   ends.push(() => client.close());
   return { client, carrier };
 }
@@ -38,8 +40,6 @@ async function dial(transport: (url: string) => any, url: string, name = 'one') 
 const acts: Record<string, Act> = {
   count: async ({ to }, { progress }) => {
     for (let step = 1; step <= to; step++) progress?.({ progress: step, total: to });
-    // The old client drops progress that comes in one piece with the answer.
-    await new Promise((resolve) => setTimeout(resolve, 50));
     return { content: [{ type: 'text', text: 'counted' }] };
   },
   ask: async ({ message }, { ask }) => {

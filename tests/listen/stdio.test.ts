@@ -1,10 +1,11 @@
 /** The stdio listener over in-memory streams, with a scripted upstream behind it. */
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFront } from '../../src/front/front.ts';
 import { listenStdio } from '../../src/listen/stdio.ts';
 import { SILENT } from '../../src/observe/log.ts';
+import { passTime, stopClock } from '../setup/clock.ts';
 import { createWorld, type Script } from '../world.ts';
 
 function start(slow: Script = {}) {
@@ -113,7 +114,7 @@ test('garbage is -32700 and the session goes on', async () => {
 test('it ends when told to stop', async () => {
   const { send, stop, done, lines } = start();
   send(ping(1));
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await expect.poll(() => lines).toHaveLength(1);
   stop.abort();
   await done;
   expect(lines).toHaveLength(1);
@@ -138,7 +139,6 @@ test('a client that speaks Content-Length is answered in kind', async () => {
 });
 
 describe('what arrives in an odd way', () => {
-  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
   const text = '{"jsonrpc":"2.0","id":"ключ 🔑","method":"ping"}';
 
   test('characters that are cut anywhere', async () => {
@@ -185,7 +185,7 @@ describe('what arrives in an odd way', () => {
     for (const at of [1, 10, 16, 19, 21, 40, frame.length - 1]) {
       const { input, raw, done } = start();
       input.write(frame.subarray(0, at));
-      await wait(1);
+      await new Promise((resolve) => setImmediate(resolve));
       input.end(Buffer.concat([frame.subarray(at), frame]));
       await done;
       expect(raw().match(/Content-Length: \d+\r\n\r\n\{/g)).toHaveLength(2);
@@ -208,14 +208,14 @@ describe('what arrives in an odd way', () => {
 
 describe('the end', () => {
   const never = { answer: () => new Promise(() => undefined) };
+  beforeEach(stopClock);
+  afterEach(() => void vi.useRealTimers());
   /** ms until the session is over, after what `end` does. */
   async function took(scene: ReturnType<typeof start>, end: () => unknown): Promise<number> {
     scene.send(exec(1));
     await scene.reached;
-    const begun = Date.now();
     await end();
-    await scene.done;
-    return Date.now() - begun;
+    return passTime(scene.done);
   }
 
   test('of the input waits three seconds for a call that does not end', async () => {
@@ -232,10 +232,11 @@ describe('the end', () => {
     scene.output.pause();
     for (let id = 0; id < 5000; id++) scene.send(ping(id));
     scene.input.end();
-    await new Promise((resolve) => setTimeout(resolve, 1800));
+    await vi.advanceTimersByTimeAsync(1800);
     expect(scene.lines).toEqual([]);
     scene.output.resume();
-    await scene.done;
+    await passTime(scene.done);
+    vi.useRealTimers();
     await expect.poll(() => scene.lines.length).toBe(5000);
   });
 
@@ -243,7 +244,7 @@ describe('the end', () => {
     const scene = start(never);
     const ms = await took(scene, async () => {
       scene.input.end();
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await vi.advanceTimersByTimeAsync(100);
       scene.stop.abort();
     });
     expect(ms).toBeLessThan(1000);
@@ -254,7 +255,7 @@ describe('the end', () => {
     const scene = start({ answer: () => new Promise((resolve) => (finish = resolve)) });
     const ms = await took(scene, async () => {
       scene.stop.abort();
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await vi.advanceTimersByTimeAsync(100);
       finish({ content: [] });
     });
     expect(ms).toBeLessThan(1000);

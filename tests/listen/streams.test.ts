@@ -114,10 +114,16 @@ describe('the answer to a POST', () => {
 describe('a request of the client', () => {
   test('with an id that is in use is refused, and the first one is answered', async () => {
     const release = gate();
-    const { url } = await stage({ slow: () => release.promise.then(() => ({ slow: true })) });
+    const reached = gate();
+    const { url } = await stage({
+      slow: () => {
+        reached.open();
+        return release.promise.then(() => ({ slow: true }));
+      },
+    });
     const client = await connect(url);
     const first = client.post(call('slow', {}, 5));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await reached.promise;
     const second = await (await client.post(rpc('ping', undefined, 5))).json();
     expect(second.error).toMatchObject({ code: -32600, message: 'request id 5 is in use' });
     release.open();

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { McpxError } from '../../src/errors.ts';
 import { parseMetrics } from '../observe/prometheus.ts';
+import { until } from '../setup/until.ts';
 import { BOTH, call, closeAll, connect, gate, rpc, send, stage, token } from './harness.ts';
 
 afterEach(closeAll);
@@ -9,10 +10,7 @@ afterEach(closeAll);
 const lines = (logged: string[]) => logged.filter((line) => /^mcpx info: [A-Z]+ \//.test(line));
 
 /** The line is written when the answer has left, which the client may see first. */
-async function settled(look: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 200 && !look(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(look()).toBe(true);
-}
+const settled = until;
 
 test('every request has one line and an id that its answer carries', async () => {
   const { url, logged, happenings } = await stage({}, { tokens: [token('ci', 'secret-1')] });

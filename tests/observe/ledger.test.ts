@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createLedger, describeSavings, readTotals } from '../../src/observe/ledger.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const place = () => join(mkdtempSync(join(tmpdir(), 'mcpx-ledger-')), 'home', 'stats.json');
 
@@ -49,7 +50,7 @@ test('what was counted is written by itself after a while', async () => {
   ledger.add({ calls: 1 });
   await vi.advanceTimersByTimeAsync(10_000);
   vi.useRealTimers();
-  await vi.waitFor(() => expect(readTotals(file)).toMatchObject({ calls: 2 }));
+  await vi.waitFor(() => expect(readTotals(file)).toMatchObject({ calls: 2 }), { timeout: PATIENCE });
 });
 
 test.each([

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { createUsage } from '../../src/observe/usage.ts';
+import { PATIENCE } from '../setup/until.ts';
 
 const place = () => join(mkdtempSync(join(tmpdir(), 'mcpx-usage-')), 'home', 'usage.json');
 const rowsIn = (file: string) => JSON.parse(readFileSync(file, 'utf8')).calls as [string, string, number][];
@@ -67,7 +68,7 @@ describe('usage', () => {
       const usage = createUsage({ file });
       usage.record('a', 'x');
       await vi.advanceTimersByTimeAsync(10_000);
-      await vi.waitFor(() => expect(rowsIn(file)).toEqual([['a', 'x', 1]]));
+      await vi.waitFor(() => expect(rowsIn(file)).toEqual([['a', 'x', 1]]), { timeout: PATIENCE });
     } finally {
       vi.useRealTimers();
     }

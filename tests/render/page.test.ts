@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findInText, pageText } from '../../src/render/page.ts';
+import { processorTime } from '../setup/processor.ts';
 
 /** Every kind of text, with pairs, halves of pairs and combining characters. */
 const TEXT = fc.oneof(
@@ -95,9 +96,9 @@ describe('finding a text', () => {
 
   test('is no pattern, so that nothing in it can stall', () => {
     expect(findInText('a.c abc (a+)+$', '(a+)+$', 10).total).toBe(1);
-    const started = performance.now();
+    const started = processorTime();
     findInText('a'.repeat(200_000), '(a+)+$', 10);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(processorTime() - started).toBeLessThan(2000);
     expect(findInText('C:\\temp [x] {y} ^|?*/', '[x] {y} ^|?*/', 10).total).toBe(1);
   });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseExact } from '../../src/exact.ts';
 import { renderShape } from '../../src/render/shape.ts';
+import { processorTime } from '../setup/processor.ts';
 
 describe('the shape of a value', () => {
   test.each<[unknown, string]>([
@@ -53,8 +54,8 @@ describe('the shape of a value', () => {
     let deep: unknown = 1;
     for (let i = 0; i < 50_000; i += 1) deep = [deep];
     const large = { deep, rows: Array.from({ length: 200_000 }, (_, id) => ({ id, more: { id } })) };
-    const started = performance.now();
+    const started = processorTime();
     expect(renderShape(large)).toContain('rows: { id: number; more: { id: number } }[]');
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(processorTime() - started).toBeLessThan(1000);
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { editDistance } from '../../src/config/nearest.ts';
 import { clean, cut, nearest, oneLine } from '../../src/render/text.ts';
+import { processorTime } from '../setup/processor.ts';
 
 test('a cut text never splits a character and counts its ellipsis', () => {
   expect(cut('😀😀😀😀', 3)).toBe('😀😀…');
@@ -90,10 +91,10 @@ test.each(NEAR)('the name nearest to %j is %j', (name, expected) => {
 
 test('the nearest names are few, stable and quick to find', () => {
   const names = Array.from({ length: 5000 }, (_, index) => `tool_number_${index}`);
-  const started = performance.now();
+  const started = processorTime();
   const found = nearest('tool_numbr_42', names, 2);
   expect(found).toHaveLength(2);
   expect(found[0]).toBe('tool_number_42');
-  expect(performance.now() - started).toBeLessThan(2000);
+  expect(processorTime() - started).toBeLessThan(2000);
   expect(nearest(`${'x'.repeat(100_000)}`, names)).toEqual([]);
 });

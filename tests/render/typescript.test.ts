@@ -13,6 +13,7 @@ import {
   renderTool,
   renderType,
 } from '../../src/render/typescript.ts';
+import { processorTime } from '../setup/processor.ts';
 import { brokenSchema, jsonSchema } from './arbitrary.ts';
 
 const FIXTURES = resolve('tests/fixtures/schemas');
@@ -127,11 +128,11 @@ test('references that double at every step stay within bounds', () => {
   );
   const schema = { type: 'object', properties: { a: { $ref: '#/$defs/D0' } }, $defs };
   const tool = { name: 'bomb', inputSchema: schema };
-  const started = performance.now();
+  const started = processorTime();
   for (const form of ['full', 'short'] as const) {
     expect(renderTool(tool, { form }).length).toBeLessThanOrEqual(JSON.stringify(tool).length);
   }
-  expect(performance.now() - started).toBeLessThan(2000);
+  expect(processorTime() - started).toBeLessThan(2000);
 });
 
 test('a schema deeper than any stack still gives the name', () => {

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { createArgumentChecker, exampleArguments } from '../../src/router/arguments.ts';
 import { TOOLBOXES } from '../../src/upstream/builtin.ts';
 import { brokenSchema, jsonSchema } from '../render/arbitrary.ts';
+import { processorTime } from '../setup/processor.ts';
 
 const checker = createArgumentChecker();
 
@@ -87,9 +88,9 @@ test('a required part that holds itself ends somewhere', () => {
 test('parts that multiply at every level are bounded', () => {
   const parts = (level: number) => Array.from({ length: 30 }, () => ({ $ref: `#/$defs/D${level}` }));
   const $defs = Object.fromEntries(Array.from({ length: 9 }, (_, level) => [`D${level}`, { allOf: parts(level + 1) }]));
-  const started = performance.now();
+  const started = processorTime();
   expect(exampleArguments({ $ref: '#/$defs/D0', $defs })).toEqual({});
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(processorTime() - started).toBeLessThan(500);
 });
 
 test('what stands beside a reference counts first', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isLinearPattern } from '../../src/router/linear.ts';
 import { parsePattern, sampleOf } from '../../src/router/pattern.ts';
+import { processorTime } from '../setup/processor.ts';
 
 const LINEAR = [
   '',
@@ -90,9 +91,9 @@ test('no text stalls a pattern that was called linear', () => {
       if (!isLinearPattern(source)) return;
       proven += 1;
       const expression = new RegExp(source, 'u');
-      const started = performance.now();
+      const started = processorTime();
       for (const text of texts) expression.test(text);
-      expect(performance.now() - started).toBeLessThan(500);
+      expect(processorTime() - started).toBeLessThan(500);
     }),
     { numRuns: 2000 },
   );

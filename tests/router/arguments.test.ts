@@ -5,6 +5,7 @@ import { parseExact } from '../../src/exact.ts';
 import { createArgumentChecker, type Problem } from '../../src/router/arguments.ts';
 import { createValidators } from '../../src/router/validator.ts';
 import { brokenSchema, jsonSchema } from '../render/arbitrary.ts';
+import { processorTime } from '../setup/processor.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -407,9 +408,9 @@ test('a schema that doubles at every reference is not checked, and costs nothing
       { allOf: [{ $ref: `#/$defs/D${index + 1}` }, { $ref: `#/$defs/D${index + 1}` }] },
     ]),
   );
-  const started = performance.now();
+  const started = processorTime();
   expect(await refused({ $ref: '#/$defs/D0', $defs: { ...$defs, D60: { type: 'string' } } }, { a: 1 })).toEqual([]);
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(processorTime() - started).toBeLessThan(1000);
 });
 
 test('deep arguments do not stall a schema that refers to itself', async () => {
@@ -428,9 +429,9 @@ test('deep arguments do not stall a schema that refers to itself', async () => {
   };
   let args: Record<string, unknown> = {};
   for (let level = 0; level < 60; level += 1) args = { x: args };
-  const started = performance.now();
+  const started = processorTime();
   await refused(schema, args);
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(processorTime() - started).toBeLessThan(1000);
 });
 
 test('what is nested beyond the stack is passed on', async () => {

@@ -5,6 +5,7 @@ import { afterEach, vi } from 'vitest';
 import { DEFAULTS, type RemoteServer, SERVER_DEFAULTS, type StdioServer } from '../../src/config/config.ts';
 import type { Log } from '../../src/observe/log.ts';
 import { type Connection, type ConnectionOptions, createConnection } from '../../src/upstream/connection.ts';
+import { stopClock as stop } from '../setup/clock.ts';
 
 export { until } from '../setup/until.ts';
 
@@ -49,9 +50,9 @@ afterEach(async () => {
   for (const run of cleanups.splice(0).reverse()) await run();
 });
 
-/** Stops timers and the monotonic clock until the test advances them (`vi.advanceTimersByTimeAsync`); they run again after the test. */
+/** Stops timers and clocks until the test advances them (`vi.advanceTimersByTimeAsync`); they run again after the test, before its connections are closed. */
 export function stopClock(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  stop();
   cleanup(() => vi.useRealTimers());
 }
 

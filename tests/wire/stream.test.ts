@@ -1,8 +1,9 @@
 import { PassThrough, Writable } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Message } from '../../src/wire/message.ts';
 import type { Receiver } from '../../src/wire/peer.ts';
 import { createStreamChannel, type StreamChannelOptions } from '../../src/wire/stream.ts';
+import { passTime, stopClock } from '../setup/clock.ts';
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'n', params: { n } });
 const tick = () => new Promise((resolve) => setImmediate(resolve));
@@ -214,9 +215,9 @@ describe('a channel over streams', () => {
     const { channel, far } = open();
     far.reading = false;
     channel.send(note(1));
-    const started = Date.now();
-    await channel.close();
-    expect(Date.now() - started).toBeLessThan(2000);
+    stopClock();
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await passTime(channel.close())).toBeLessThan(2000);
   });
 });
 
