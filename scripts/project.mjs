@@ -63,8 +63,13 @@ export async function runMain(main) {
   try {
     process.exitCode = (await main(process.argv.slice(2))) ?? 0;
   } catch (error) {
-    const text = error instanceof BuildError ? error.message : error?.stack;
-    process.stderr.write(`error: ${text}\n${error?.hint ? `\nhint: ${error.hint}\n` : ''}`);
+    tellError(error);
     process.exitCode = 1;
   }
+}
+
+/** An error and its hint on stderr; with the stack unless the person can act on it. */
+export function tellError(error) {
+  const text = error instanceof BuildError ? error.message : error?.stack;
+  process.stderr.write(`error: ${text}\n${error?.hint ? `\nhint: ${error.hint}\n` : ''}`);
 }

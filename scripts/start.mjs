@@ -34,9 +34,9 @@ function watchParent(whenGone) {
 }
 
 /** Runs a program on our own terminal and resolves with its exit code, 128 + n when signal n ended it. */
-export function runForeground(command, args) {
+export function runForeground(command, args, { env = process.env } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit' });
+    const child = spawn(command, args, { stdio: 'inherit', env });
     const forward = (signal) => {
       // Ctrl-C in a terminal reaches the whole group by itself; a second one would skip the orderly end.
       if (signal === 'SIGINT' && process.stdin.isTTY) return;

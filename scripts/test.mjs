@@ -1,12 +1,13 @@
 /**
  * npm test: installs and builds what is needed, then runs every test: the unit tests with coverage, then the end-to-end ones.
  *   npm test -- tests/wire   arguments go to vitest, which then runs what they select, without the coverage bars
+ * The last line of stdout sums up all runs: `N passed, N failed`, and `, N skipped` where some were.
  * With MCPX_TEST_NO_SKIP=1 a skipped test is a failure, unless its name says that it is about another system.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { at, isMain, runMain } from './project.mjs';
+import { at, isMain, readJson, runMain, tellError } from './project.mjs';
 import { makeReady } from './ready.mjs';
 import { say } from './say.mjs';
 import { runForeground } from './start.mjs';
@@ -37,34 +38,93 @@ export function skippedTests(report, platform = process.platform) {
     .filter((name) => !isForeign(name, platform));
 }
 
-/** One run of vitest. Returns its exit code, or 1 when a test was skipped that must not be. */
-async function runVitest(args, { noSkip }) {
-  const vitest = at('node_modules', 'vitest', 'vitest.mjs');
-  if (!noSkip) return runForeground(process.execPath, [vitest, ...args]);
+/** How many tests of one run passed, failed and were skipped, from vitest's JSON report; a file that cannot be loaded counts as one failed test. */
+export function countTests(report) {
+  const unloaded = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + unloaded.length,
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
+}
+
+/** The last line of `npm test`, over all runs. */
+export function summaryLine(counts) {
+  const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
+  const skipped = sum('skipped');
+  return `${sum('passed')} passed, ${sum('failed')} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+/** The environment of vitest: colours only for a terminal, whatever the variables of a build server say. */
+export function testEnvironment(env, isTerminal) {
+  if (isTerminal) return env;
+  const { FORCE_COLOR: _, ...rest } = env;
+  return { ...rest, NO_COLOR: '1' };
+}
+
+/** Undefined where vitest ended before it could write one. */
+function readReport(file) {
+  try {
+    return readJson(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What became of one run: its counts, and an exit code that is 0 only where nothing failed. A run that failed without a failed test (vitest
+ * itself failed, coverage is below its bars, an error came outside of any test, a test was skipped that must not be) counts as one more.
+ */
+export function outcomeOf(code, report, { noSkip = false } = {}) {
+  const counts = report ? countTests(report) : { passed: 0, failed: 0, skipped: 0 };
+  const forbidden = noSkip && report ? skippedTests(report) : [];
+  const failed = code !== 0 || forbidden.length > 0 || report === undefined;
+  if (failed && counts.failed === 0) counts.failed = Math.max(1, forbidden.length);
+  return { counts, forbidden, code: code !== 0 ? code : Number(counts.failed > 0) };
+}
+
+/** One run of vitest. */
+async function runVitest(args, options) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-report-'));
   try {
     const file = join(folder, 'report.json');
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const code = await runForeground(process.execPath, [vitest, ...args, ...reporters]);
-    if (code !== 0) return code;
-    const skipped = skippedTests(JSON.parse(readFileSync(file, 'utf8')));
-    for (const name of skipped) say('skipped', name);
-    return skipped.length > 0 ? 1 : 0;
+    const shown = args.some((arg) => arg.startsWith('--reporter')) ? [] : ['--reporter=default'];
+    const reporters = [...shown, `--reporter=${at('scripts', 'test-report.mjs')}`];
+    const vitest = at('node_modules', 'vitest', 'vitest.mjs');
+    const env = { ...testEnvironment(process.env, process.stdout.isTTY), MCPX_TEST_REPORT: file };
+    const code = await runForeground(process.execPath, [vitest, ...args, ...reporters], { env });
+    return outcomeOf(code, readReport(file), options);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function main(args) {
-  await makeReady();
-  let failed = 0;
+/** Runs everything that is asked for, until a signal ends a run; returns what became of each. */
+async function runAll(args) {
+  const outcomes = [];
   for (const run of testRuns(args)) {
     say('test', `${run.name}: vitest ${run.args.join(' ')}`);
-    const code = await runVitest(run.args, { noSkip: process.env.MCPX_TEST_NO_SKIP === '1' });
-    if (code !== 0) say('test', `${run.name} failed`);
-    failed ||= code;
+    const outcome = await runVitest(run.args, { noSkip: process.env.MCPX_TEST_NO_SKIP === '1' });
+    outcomes.push(outcome);
+    for (const name of outcome.forbidden) say('skipped', name);
+    if (outcome.code !== 0) say('test', `${run.name} failed`);
+    if (outcome.code >= 128) break;
   }
-  return failed;
+  return outcomes;
 }
 
-if (isMain(import.meta.url)) await runMain(main);
+/** Runs the tests after `prepare`, sums them up, and returns the exit code. */
+export async function runTests(args, prepare = makeReady) {
+  let outcomes;
+  try {
+    await prepare();
+    outcomes = await runAll(args);
+  } catch (error) {
+    tellError(error);
+    outcomes = [outcomeOf(1, undefined)];
+  }
+  process.stdout.write(`${summaryLine(outcomes.map(({ counts }) => counts))}\n`);
+  return outcomes.find(({ code }) => code !== 0)?.code ?? 0;
+}
+
+if (isMain(import.meta.url)) await runMain((args) => runTests(args));

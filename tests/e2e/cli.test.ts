@@ -210,7 +210,7 @@ test('Ctrl-C ends every wait for a server that does not answer, at once and with
       expect({ code, stdout, stderr }, words.join(' ')).toEqual({ code: 130, stdout: '', stderr: '' });
     }),
   );
-}, 60_000);
+});
 
 test.skipIf(!existsSync('/dev/full'))('an answer that cannot be written is a failure that says so', () => {
   const { status, stderr } = spawnSync('sh', ['-c', `"${EXECUTABLE}" tools --demo > /dev/full`], {

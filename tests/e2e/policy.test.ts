@@ -117,7 +117,7 @@ describe('tokens', () => {
     const url = await serve(place, { mcpServers: {}, http: { rate: 3 } });
     const headers = { authorization: 'Bearer one' };
     const answers = await Promise.all(
-      Array.from({ length: 12 }, () => send(`${url}/mcp`, { body: rpc('ping'), headers })),
+      Array.from({ length: 100 }, () => send(`${url}/mcp`, { body: rpc('ping'), headers })),
     );
     const late = answers.filter(({ status }) => status === 429);
     expect(late.length).toBeGreaterThan(4);

@@ -1,6 +1,6 @@
 /** Who runs below a process, and who is left of it: read from /proc, so on Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../setup/until.ts';
 
 export interface Process {
   pid: number;
@@ -53,21 +53,11 @@ export function leftOf(tree: Process[]): Process[] {
   return processes().filter(({ pid, started, group }) => names.has(`${pid} ${started}`) || groups.has(group));
 }
 
-/** Resolves when `done` holds; fails after `ms` with what `what` says then. */
-export async function until(done: () => boolean, ms: number, what: () => string): Promise<void> {
-  const end = performance.now() + ms;
-  while (!done()) {
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what()}`);
-    await delay(20);
-  }
-}
-
-/** Resolves when nothing of the tree runs any more; fails after `ms` with who does. */
-export function allGone(tree: Process[], ms: number): Promise<void> {
+/** Resolves when nothing of the tree runs any more; fails with who does. */
+export function allGone(tree: Process[]): Promise<void> {
   const names = () => leftOf(tree).map(({ pid, parent, group, command }) => `${pid} (${parent}, ${group}) ${command}`);
   return until(
     () => leftOf(tree).length === 0,
-    ms,
     () => `still running: ${names().join('; ')}`,
   );
 }

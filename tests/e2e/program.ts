@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { PATIENCE } from '../setup/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 export const WINDOWS = process.platform === 'win32';
@@ -81,8 +82,10 @@ export function start(args: string[], place: Pick<Place, 'cwd' | 'env'>, command
     new Promise((done, failed) => {
       const look = () => {
         const found = typeof text === 'string' ? said[stream].includes(text) && text : text.exec(said[stream]);
-        if (found) done(found);
-        return found;
+        if (!found) return false;
+        child[stream]?.off('data', look);
+        done(found);
+        return true;
       };
       if (look()) return;
       child[stream]?.on('data', look);
@@ -115,11 +118,10 @@ export function answers(stdout: string): any[] {
 export const rpc = (id: number | string, method: string, params: unknown = {}) =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 
-/** What a tool said through `exec`, and how long it took in ms. */
+/** What a tool said through `exec`. */
 export interface Said {
   text: string;
   isError: boolean;
-  ms: number;
 }
 
 export interface Session extends Running {
@@ -157,11 +159,10 @@ export function converse(args: string[], place: Pick<Place, 'cwd' | 'env'>, comm
     pid: running.child.pid ?? 0,
     request,
     async exec(server, tool, values = {}) {
-      const started = performance.now();
       const params = { name: 'exec', arguments: { server_name: server, tool_name: tool, arguments: values } };
       const { result, error } = await request('tools/call', params);
       const text = error?.message ?? result.content.map((part: { text?: string }) => part.text ?? '').join('\n');
-      return { text, isError: error !== undefined || result.isError === true, ms: performance.now() - started };
+      return { text, isError: error !== undefined || result.isError === true };
     },
   };
 }
@@ -172,7 +173,7 @@ export async function openSession(place: Place, config: unknown, command?: strin
   // Its servers end with it, so that nothing is written any more where it was started.
   onTestFinished(async () => {
     session.child.stdin?.end();
-    await Promise.race([session.finished, new Promise((resolve) => setTimeout(resolve, 5000))]);
+    await Promise.race([session.finished, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
   });
   await session.request('initialize', INITIALIZE);
   await session.request('tools/list');

@@ -2,13 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { until } from '../setup/until.ts';
 import { emptyPlace, fixture, openSession, type Said, type Session, startHttp } from './program.ts';
 
 const node = process.execPath;
 const stdio = (...flags: string[]) => ({ command: node, args: [fixture('stdio.mjs'), ...flags] });
-
-/** ms in which a call must have failed once its server is gone, with some for a busy machine. */
-const SOON = 1000 + 1500;
 
 const pidOf = async (session: Session, server: string) => Number((await session.exec(server, 'pid')).text);
 
@@ -30,25 +28,22 @@ describe.skipIf(process.platform === 'win32')('a server that is killed, on Linux
         }),
       );
     const running = Promise.all([load('victim'), load('other')]);
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const before = said.victim.length;
+    const both = (count: number) => said.victim.length >= count && said.other.length >= count;
+    await until(() => both(3 * workers));
+    const [before, others] = [said.victim.length, said.other.length];
     process.kill(pid, 'SIGKILL');
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await until(() => both(before + 6 * workers) && said.other.length >= others + workers);
     stop = true;
     await running;
 
     const failures = said.victim.filter(({ isError }) => isError);
     expect(failures.length).toBeGreaterThan(0);
     expect(failures.length).toBeLessThanOrEqual(workers);
-    for (const { text, ms } of failures) {
-      expect(text).toContain('server "victim" was ended by SIGKILL');
-      expect(ms).toBeLessThan(SOON);
-    }
+    for (const { text } of failures) expect(text).toContain('server "victim" was ended by SIGKILL');
     expect(said.victim.slice(0, before).filter(({ isError }) => isError)).toEqual([]);
     expect(said.victim.slice(-workers).filter(({ isError }) => isError)).toEqual([]);
     expect(await pidOf(session, 'victim')).not.toBe(pid);
     expect(said.other.filter(({ isError }) => isError)).toEqual([]);
-    expect(Math.max(...said.other.map(({ ms }) => ms))).toBeLessThan(1000);
   });
 
   test('between two calls is started again by the next one', async () => {
@@ -68,19 +63,21 @@ describe('a server that ends in the middle of a call', () => {
     ['exit', { code: 3, stderr: 'out of paper\n' }, /server "it" exited with code 3 \(stderr: out of paper\)/],
     ['half', {}, /server "it" exited with code 1/],
     ['close-stdout', {}, /server "it"/],
-  ])('by %s says so at once, the call is not repeated, and the next one works', async (tool, args, message) => {
-    const place = emptyPlace();
-    const log = join(place.cwd, 'log');
-    const session = await openSession(place, { mcpServers: { it: stdio(`log=${log}`) } });
-    await session.exec('it', 'echo');
-    const { text, isError, ms } = await session.exec('it', tool, args);
-    expect(isError).toBe(true);
-    expect(text).toMatch(message);
-    expect(ms).toBeLessThan(SOON);
-    expect(await session.exec('it', 'echo', { a: 1 })).toMatchObject({ text: '{"a":1}', isError: false });
-    const received = readFileSync(log, 'utf8').split('\n');
-    expect(received.filter((line) => line.includes('tools/call') && line.includes(`"${tool}"`))).toHaveLength(1);
-  });
+  ])(
+    'by %s says so without waiting for the timeout, the call is not repeated, and the next one works',
+    async (tool, args, message) => {
+      const place = emptyPlace();
+      const log = join(place.cwd, 'log');
+      const session = await openSession(place, { mcpServers: { it: stdio(`log=${log}`) } });
+      await session.exec('it', 'echo');
+      const { text, isError } = await session.exec('it', tool, args);
+      expect(isError).toBe(true);
+      expect(text).toMatch(message);
+      expect(await session.exec('it', 'echo', { a: 1 })).toMatchObject({ text: '{"a":1}', isError: false });
+      const received = readFileSync(log, 'utf8').split('\n');
+      expect(received.filter((line) => line.includes('tools/call') && line.includes(`"${tool}"`))).toHaveLength(1);
+    },
+  );
 });
 
 describe('an HTTP server', () => {
@@ -103,17 +100,13 @@ describe('an HTTP server', () => {
     const session = await openSession(emptyPlace(), { mcpServers: { web } });
     await first.kill();
     for (let call = 0; call < 3; call++) {
-      const { text, isError, ms } = await session.exec('web', 'echo');
+      const { text, isError } = await session.exec('web', 'echo');
       expect(isError).toBe(true);
       expect(text).toContain('"web');
-      expect(ms).toBeLessThan(1500 + SOON);
     }
     await startHttp(first.port);
     // The pause before the next try may have grown to a few seconds by now.
-    const end = performance.now() + 10_000;
-    let back = await session.exec('web', 'echo', { b: 2 });
-    while (back.isError && performance.now() < end) back = await session.exec('web', 'echo', { b: 2 });
-    expect(back).toMatchObject({ text: '{"b":2}', isError: false });
+    await expect.poll(() => session.exec('web', 'echo', { b: 2 })).toEqual({ text: '{"b":2}', isError: false });
   });
 
   test('that forgot its sessions is greeted once more, however many calls are under way', async () => {
@@ -127,13 +120,13 @@ describe('an HTTP server', () => {
     expect(await greetings()).toBe(before + 1);
   });
 
-  test('that dies during a call fails it at once', async () => {
+  test('that dies during a call fails it, without waiting for the timeout', async () => {
     const { port } = await startHttp();
     const session = await openSession(emptyPlace(), config(port));
-    const { text, isError, ms } = await session.exec('web', 'exit');
+    const { text, isError } = await session.exec('web', 'exit');
     expect(isError).toBe(true);
     expect(text).toContain('"web');
-    expect(ms).toBeLessThan(SOON);
+    expect(text).not.toContain('within');
   });
 });
 
@@ -156,14 +149,16 @@ test('a hundred calls to a cold server start it once', async () => {
 });
 
 test('a healthy server does not wait for its turn behind many that hang', async () => {
-  const hung = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`hung${n}`, stdio('hang-init', `n=${n}`)]));
-  const started = performance.now();
+  // Longer than a test may take: waiting for one of them would never end.
+  const startupTimeout = '10m';
+  const hung = Object.fromEntries(
+    Array.from({ length: 30 }, (_, n) => [`hung${n}`, { ...stdio('hang-init', `n=${n}`), startupTimeout }]),
+  );
   const session = await openSession(emptyPlace(), {
     mcpServers: { ...hung, healthy: stdio() },
     connect: { firstListWait: '100ms' },
   });
   expect(await session.exec('healthy', 'echo', { a: 1 })).toMatchObject({ text: '{"a":1}', isError: false });
-  expect(performance.now() - started).toBeLessThan(2000 + SOON);
 });
 
 test('a healthy server answers as usual beside a dead, a silent, a babbling, a flooding and an endless one', async () => {
@@ -188,15 +183,14 @@ test('a healthy server answers as usual beside a dead, a silent, a babbling, a f
   ]);
   const calls: Said[] = [];
   let over = false;
+  let meanwhile = 0;
   void trouble.then(() => {
     over = true;
+    meanwhile = calls.length;
   });
   while (!over || calls.length < 50) calls.push(await session.exec('healthy', 'echo', { n: calls.length }));
   expect(calls.map(({ text }) => text)).toEqual(calls.map((_, n) => `{"n":${n}}`));
-  const times = calls.map(({ ms }) => ms).sort((a, b) => a - b);
-  const share = (part: number) => times[Math.floor((times.length - 1) * part)];
-  expect(share(0.5)).toBeLessThan(250);
-  expect(share(0.9)).toBeLessThan(1500);
+  expect(meanwhile).toBeGreaterThan(0);
   if (process.platform === 'linux') expect(peakMemory(session.pid)).toBeLessThan(300);
   const [dead, silent, babbling, flooding, endless] = await trouble;
   expect(dead.text).toContain('no-such-program-anywhere');

@@ -86,11 +86,37 @@ declare module '*/scripts/start.mjs' {
   export function runForeground(command: string, args: string[]): Promise<number>;
 }
 declare module '*/scripts/test.mjs' {
+  interface Counts {
+    passed: number;
+    failed: number;
+    skipped: number;
+  }
+  interface Report {
+    numPassedTests: number;
+    numFailedTests: number;
+    numPendingTests: number;
+    numTodoTests: number;
+    testResults: { status: string; assertionResults: { status: string; fullName: string }[] }[];
+  }
   export function testRuns(args: string[]): { name: string; args: string[] }[];
   export function skippedTests(
     report: { testResults: { assertionResults: { status: string; fullName: string }[] }[] },
     platform?: string,
   ): string[];
+  export function countTests(report: Report): Counts;
+  export function summaryLine(counts: Counts[]): string;
+  export function outcomeOf(
+    code: number,
+    report: Report | undefined,
+    options?: { noSkip?: boolean },
+  ): { counts: Counts; forbidden: string[]; code: number };
+  export function testEnvironment(
+    env: Record<string, string | undefined>,
+    isTerminal: boolean,
+  ): Record<string, string | undefined>;
+}
+declare module '*/scripts/bench-stop.mjs' {
+  export function report(rows: { name: string; ms: number; promised: number }[]): { text: string; over: boolean };
 }
 declare module '*/scripts/npm.mjs' {
   export function npmCommand(

@@ -38,7 +38,7 @@ beforeAll(async () => {
     logLevel: 'error',
   });
   linter = (await import(pathToFileURL(outfile).href)) as Linter;
-}, 60_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const read = (name: string) => readFileSync(join(ROOT, '.github', 'workflows', name), 'utf8');

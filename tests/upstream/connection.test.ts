@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -353,6 +354,7 @@ describe('calls of several callers', () => {
 
     const controller = new AbortController();
     const { signal } = controller;
+    setMaxListeners(0, signal);
     const held = failure(call(upstream, 'never', {}, { signal }));
     const line = Array.from({ length: 2048 }, () => failure(call(upstream, 'echo', {}, { signal })));
     expect(await failure(call(upstream, 'echo'))).toMatchObject({

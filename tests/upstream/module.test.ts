@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bundle } from '../../scripts/bundle.mjs';
 import type { ModuleServer } from '../../src/config/config.ts';
 import { serveModule } from '../../src/upstream/module-server.ts';
@@ -113,6 +113,10 @@ describe('a local module in a child of this program', () => {
 });
 
 describe('the server around a module', () => {
+  // The fixture prints when it is loaded.
+  beforeEach(() => void vi.spyOn(console, 'log').mockImplementation(() => undefined));
+  afterEach(() => void vi.restoreAllMocks());
+
   async function serve(file = fixture('tools.mjs')): Promise<{ peer: Peer; over: Promise<void>; stop: () => void }> {
     const [up, down] = [new PassThrough(), new PassThrough()];
     const stop = new AbortController();
