@@ -1,9 +1,20 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createPool, type Pool, type PoolOptions } from '../../src/upstream/pool.ts';
-import { call, cleanup, connection, isRunning, recorder, SETTINGS, serverSpec, stdioSpec, until } from './world.ts';
+import {
+  call,
+  cleanup,
+  connection,
+  isRunning,
+  recorder,
+  SETTINGS,
+  serverSpec,
+  stdioSpec,
+  stopClock,
+  until,
+} from './world.ts';
 
 function pool(servers: PoolOptions['servers'], more: Partial<PoolOptions> = {}): Pool {
   const created = createPool({ servers, settings: SETTINGS, log: recorder().log, ...more });
@@ -44,11 +55,12 @@ describe('a pool', () => {
     ]);
   });
 
-  test('starts a bounded number at once', async () => {
+  test('starts a bounded number at once, and slow ones do not hold up the others', async () => {
     const log = join(mkdtempSync(join(tmpdir(), 'mcpx-pool-')), 'log');
     const logged = (text: string) => (existsSync(log) ? readFileSync(log, 'utf8').split(text).length - 1 : 0);
     const connect = { ...SETTINGS.connect, concurrency: 2 };
-    // Two that never finish their start take both places.
+    // Two that never finish their start take both places, for 250 ms; until the test moves the clock these do not pass.
+    stopClock();
     const hanging = ['h1', 'h2'].map((name) =>
       serverSpec(['hang-init', `log=${log}`], { name, startupTimeout: 600_000 }),
     );
@@ -58,10 +70,11 @@ describe('a pool', () => {
     // By the time that a process which was started later is ready, a third one would have been logged.
     await connection(named('later')).connect();
     expect(logged('{"started"')).toBe(2);
-    await get(upstreams, 'h1').close({ eof: 0, term: 0 });
+    await vi.advanceTimersByTimeAsync(250);
     await get(upstreams, 'c').connect();
     expect(logged('{"started"')).toBe(3);
-    await get(upstreams, 'h2').close({ eof: 0, term: 0 });
+    vi.useRealTimers();
+    await Promise.all(['h1', 'h2'].map((name) => get(upstreams, name).close({ eof: 0, term: 0 })));
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
   });
 
