@@ -1,7 +1,7 @@
 /** The in-memory world: scripted upstreams behind a real catalog and router, for tests of everything above `upstream/`. */
 import { Catalog } from '../src/catalog/catalog.ts';
+import { createGuard } from '../src/catalog/enforce.ts';
 import type { Tool } from '../src/catalog/list.ts';
-import { createGuard } from '../src/catalog/lock.ts';
 import type { LockFile } from '../src/catalog/lock-file.ts';
 import { createPins } from '../src/catalog/pins.ts';
 import { createToolSearch } from '../src/catalog/search.ts';
@@ -112,7 +112,7 @@ export function createWorld(
   const checker = createArgumentChecker();
   const verify = (server: string) => catalog.verify(server);
   const session = (key: string) => {
-    const own = { pins: pins.session(key, () => undefined), pinned: () => pins.revision };
+    const own = { pins: pins.session({ key, offered: () => undefined }), pinned: () => pins.revision };
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });
   };
   const router = session('k');

@@ -107,7 +107,8 @@ export function createApp(initial: Config, options: AppOptions): App {
     const { principal, key = 'cli', lasts, offered = () => undefined } = as;
     const { verify = (server) => catalog.verify(server) } = as;
     const calls = observer.calls({ profile: profile.name, principal: principal?.name });
-    const pins = found.pins.session(key, offered);
+    // Every command stands alone.
+    const pins = found.pins.session({ key, offered, lasts: as.key === undefined ? 'request' : lasts });
     const pinned = () => found.pins.revision;
     const tasks = found.tasks.of(
       principal
@@ -131,7 +132,7 @@ export function createApp(initial: Config, options: AppOptions): App {
       search: found.search,
       router: own,
       async listed() {
-        await catalog.settle(listWait(), { offered: offered(), connectionTo });
+        await catalog.settle(listWait(), { offered: offered(), connectionTo, lasts });
         tellConflicts(found, config.settings.naming);
       },
       reading() {

@@ -1,6 +1,6 @@
 /** A profile at work: its pool, catalog and rules, and who is told what happens in them. */
 import { Catalog } from '../catalog/catalog.ts';
-import { createGuard } from '../catalog/lock.ts';
+import { createGuard } from '../catalog/enforce.ts';
 import type { LockFile } from '../catalog/lock-file.ts';
 import { createPins, type Pins } from '../catalog/pins.ts';
 import type { Prior } from '../catalog/ranking.ts';

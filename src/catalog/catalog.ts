@@ -12,11 +12,13 @@ import {
   type Carrier,
   type Client,
   emptySlot,
+  folderDigest,
   forgetEarlier,
   isKnown,
   knownTo,
   type Lister,
   listedFor,
+  mayBeStale,
   type ServerEntry,
   type Slot,
   type Teller,
@@ -106,7 +108,8 @@ export class Catalog {
       this.#restore(slot);
       const offered = client && listedFor(slot, client);
       if (forgetEarlier(slot, client, offered)) this.#revision++;
-      return !isKnown(slot, offered) && slot.listing.kind !== 'failed';
+      if (slot.listing.kind === 'failed') return false;
+      return !isKnown(slot, offered) || mayBeStale(slot, client, (...on) => this.isCurrent(...on));
     });
     if (open.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
@@ -125,8 +128,8 @@ export class Catalog {
   }
 
   /** Whether the tools that are known of a server are those that it has in this conversation, and not those of an earlier one. */
-  isCurrent({ name, fleeting, offered }: Carrier, hello: Hello): boolean {
-    if (!fleeting) return this.#listed.get(hello)?.has(offered) === true;
+  isCurrent({ name, fleeting, offered }: Lister, hello: Hello | undefined): boolean {
+    if (!fleeting) return hello !== undefined && this.#listed.get(hello)?.has(offered) === true;
     const listing = this.#slots.get(name)?.listing;
     return listing?.kind === 'listed' && listing.from === 'server';
   }
@@ -177,34 +180,37 @@ export class Catalog {
 
   #restore(slot: Slot): void {
     if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
+    // What is shown of a server whose entry changed is newer than what was once stored for the new entry.
+    if (slot.hello !== undefined) return;
     const stored = this.#store.read(slot.spec);
     if (stored === undefined) return;
-    for (const [offered, { hello, offer }] of stored.bySet) {
-      this.#take(slot, offered, { hello, offer });
-      this.#options.pins?.learned({ ...lessonOf(slot), offered, from: 'store' });
+    for (const [offered, learned] of stored.bySet) {
+      this.#take(slot, offered, learned);
+      this.#options.pins?.learned({ ...lessonOf(slot), offered, folder: learned.folder, from: 'store' });
     }
+    slot.unsteady = stored.unsteady === true;
     slot.listing = { kind: 'listed', at: stored.at, from: 'store' };
     this.#revision++;
   }
 
   /** Takes over what a server offers for one set; returns the lists that differ from what its clients knew. */
-  #learn(slot: Slot, offered: string, { hello, offer }: Learned): ListKind[] {
+  #learn(slot: Slot, offered: string, learned: Learned): ListKind[] {
     const known = knownTo(slot, offered);
     const before = fingerprintsOf(known.hello, known.offer);
-    const after = fingerprintsOf(hello, offer);
-    this.#take(slot, offered, { hello, offer });
+    const after = fingerprintsOf(learned.hello, learned.offer);
+    this.#take(slot, offered, learned);
     const kinds = LIST_KINDS.filter((kind) => after[kind] !== before[kind]);
     if (kinds.length > 0) this.#revision++;
     return kinds;
   }
 
-  #take(slot: Slot, offered: string, { hello, offer }: Learned): void {
+  #take(slot: Slot, offered: string, { hello, offer, folder }: Learned): void {
     const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
     const { name } = slot;
     // The set that was seen last is the last.
     slot.bySet.delete(offered);
     slot.bySet.set(offered, {
-      ...{ name, hello, offer, tools },
+      ...{ name, hello, offer, tools, folder },
       get spec() {
         return slot.spec;
       },
@@ -258,22 +264,27 @@ export class Catalog {
   }
 
   /** Takes what a server has just said, and tells whoever has to know. */
-  #accept(slot: Slot, { offered, owner }: Lister, { hello, offer }: Learned): void {
+  #accept(slot: Slot, connection: Lister, { hello, offer }: Learned): void {
     const { pins, changed } = this.#options;
+    const { offered, owner } = connection;
+    const folder = folderDigest(connection.folder);
     const first = slot.listing.kind !== 'listed' || !slot.bySet.has(offered);
-    const kinds = this.#learn(slot, offered, { hello, offer });
+    const version = knownTo(slot, offered).hello?.serverInfo.version;
+    const kinds = this.#learn(slot, offered, { hello, offer, folder });
     this.#listed.set(hello, (this.#listed.get(hello) ?? new Set()).add(offered));
     slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
     const alone = knowsNobody(slot.spec, hello.era) ? undefined : owner;
-    pins?.learned({ ...lessonOf(slot), offered, owner: alone, from: 'server' });
+    const turned = pins?.learned({ ...lessonOf(slot), offered, owner: alone, folder, from: 'server' }) === true;
+    slot.unsteady = turned || (slot.unsteady && version === hello.serverInfo.version);
     // The time matters to the next start where the lists have a life.
     const news = first || kinds.length > 0 || offer.freshFor !== undefined;
-    if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet: slot.bySet });
+    const { bySet, unsteady } = slot;
+    if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet, unsteady });
     if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
   }
 }
 
-type Learned = { hello: Hello; offer: Offer };
+type Learned = { hello: Hello; offer: Offer; folder?: string | undefined };
 
 /** What was learned last. */
 function lessonOf({ spec, hello, tools }: Slot): Pick<Lesson, 'spec' | 'version' | 'tools'> {

@@ -1,40 +1,42 @@
-/** A tool's definition as a model reads it, and a digest of it that does not depend on the order of keys. */
+/** The digest of a tool's definition: over every field that its server sent, without what `volatile.ts` lists. */
 import { createHash } from 'node:crypto';
-import { isExact } from '../exact.ts';
 import type { Tool } from './list.ts';
+import { type Ignored, normalise } from './volatile.ts';
 
-/** What decides what a model believes of a tool. `_meta`, icons and the like do not. */
-const FIELDS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
+export { canonical } from './volatile.ts';
 
-export type Definition = Pick<Tool, (typeof FIELDS)[number]>;
-
-export function definitionOf(tool: Tool): Definition {
-  const present = FIELDS.filter((field) => tool[field] !== undefined).map((field) => [field, tool[field]]);
-  return Object.fromEntries(present) as Definition;
+export interface Digest {
+  /** Hex; the same for two definitions that mean the same. */
+  hex: string;
+  ignored: Ignored[];
 }
 
-/** Hex; the same for two definitions that say the same. */
-export function digestOf(tool: Tool): string {
-  return createHash('sha256')
-    .update(canonical(definitionOf(tool)))
-    .digest('hex');
+export function digestOf(tool: Tool): Digest {
+  const { text, ignored } = normalise(tool);
+  return { hex: createHash('sha256').update(text).digest('hex'), ignored };
 }
 
-/** JSON with sorted keys. Definitions are within the bounds of lists, so that the depth is bounded too. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null || isExact(value)) return JSON.stringify(value) ?? 'null';
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  entries.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`;
+/** Compares definitions; the digest of each is worked out once. */
+export interface Comparison {
+  same(one: Tool, other: Tool): boolean;
+  /** What differs between two that are the same, such as `default of "since" (a time)`. */
+  ignored(one: Tool, other: Tool): string[];
 }
 
-/** Digests that are worked out once for every tool of a list. */
-export function createDigests(): (tool: Tool) => string {
-  const known = new WeakMap<Tool, string>();
-  return (tool) => {
+export function createComparison(): Comparison {
+  const known = new WeakMap<Tool, Digest>();
+  const digest = (tool: Tool): Digest => {
     const found = known.get(tool) ?? digestOf(tool);
     known.set(tool, found);
     return found;
+  };
+  return {
+    same: (one, other) => one === other || digest(one).hex === digest(other).hex,
+    ignored(one, other) {
+      if (one === other) return [];
+      const before = digest(one).ignored;
+      const differing = digest(other).ignored.filter(({ value }, index) => before[index]?.value !== value);
+      return [...new Set(differing.map(({ place }) => `${place} (a time)`))];
+    },
   };
 }

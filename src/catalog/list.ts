@@ -155,6 +155,7 @@ function readTool(item: Item): ListedTool | string {
   if (name.length > MAX_NAME) return `its name is longer than ${MAX_NAME} characters`;
   if (!withinBounds(item.inputSchema) || !withinBounds(item.outputSchema))
     return `the schema of "${name}" is too large`;
+  if (!depthWithin(item, MAX_DEPTH + 1)) return `the definition of "${name}" is nested too deeply`;
   const tool: Tool = { ...tidy(item), name };
   if (typeof item.description !== 'string') delete tool.description;
   if (isRecord(item.annotations)) tool.annotations = tidy(item.annotations);

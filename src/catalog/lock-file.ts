@@ -1,15 +1,16 @@
 /** The lock file: accepted definitions by server, and those that wait. Written by temp + rename under a lock, readable by its owner. */
 import { renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { messageOf } from '../errors.ts';
-import { ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../files.ts';
-import type { Log } from '../observe/log.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import { codeOf, ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../files.ts';
 import { isRecord } from '../wire/message.ts';
-import type { Definition } from './digest.ts';
+import type { Tool } from './list.ts';
 
 export interface Locked {
-  digest: string;
-  definition: Definition;
+  /** Every field that the server sent. */
+  definition: Tool;
+  /** Accepted with an older mcpx, which kept only the fields of `FIRST_FORMAT_FIELDS`: the others were not looked at. */
+  partial?: true;
 }
 
 /** What is locked of one server; only what the server itself said. */
@@ -25,73 +26,95 @@ export interface LockedServer {
 /** By launch key: the same name may mean different servers in two profiles. */
 export type LockState = Map<string, LockedServer>;
 
+/** What the file says. One that cannot be used locks everything: nobody knows what was accepted. */
+export type LockReading =
+  | { kind: 'missing' }
+  | { kind: 'read'; state: LockState }
+  | { kind: 'broken'; error: McpxError };
+
 export interface LockFile {
   readonly path: string;
   /** What it says now; read again only when it was written since. */
-  read(): LockState;
-  /** Reads, changes and writes it, alone. */
+  read(): LockReading;
+  /** Reads, changes and writes it, alone. Rejects, and changes nothing, where it cannot be used. */
   change(edit: (state: LockState) => void): Promise<void>;
+  /** Gives a file that cannot be used another name, which it returns; undefined where there is none. */
+  setAside(): Promise<string | undefined>;
 }
 
 /** Grows when the form of the file changes. */
-const FORMAT = 1;
+const FORMAT = 2;
+/** The form whose entries have a digest of their own, and only these fields of the definition. */
+const FIRST_FORMAT = 1;
+export const FIRST_FORMAT_FIELDS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'];
 
-export function createLockFile({ path, log }: { path: string; log: Log }): LockFile {
-  let known: { stamp: string; state: LockState } | undefined;
+export function createLockFile({ path }: { path: string }): LockFile {
+  let known: { stamp: string; reading: LockReading } | undefined;
   /** Changes of this process take turns without asking the disk whose turn it is. */
-  let last: Promise<void> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
-  const read = (): LockState => {
+  const read = (): LockReading => {
     const stamp = stampOf(path);
-    if (known?.stamp !== stamp) known = { stamp, state: load(path, log) };
-    return known.state;
+    if (known?.stamp !== stamp) known = { stamp, reading: load(path) };
+    return known.reading;
+  };
+  const alone = <T>(work: () => T): Promise<T> => {
+    const done = last.then(() => withLock(path, work));
+    last = done.catch(() => undefined);
+    return done;
   };
   return {
     path,
     read,
-    change(edit) {
-      const write = () => {
+    change: (edit) =>
+      alone(() => {
         known = undefined;
-        const state = read();
+        const reading = read();
+        if (reading.kind === 'broken') throw reading.error;
+        const state = reading.kind === 'missing' ? new Map() : reading.state;
         edit(state);
         ensureFolder(dirname(path));
         writeFileAtomic(path, `${JSON.stringify(toJson(state), null, 1)}\n`);
-        known = { stamp: stampOf(path), state };
-      };
-      const done = last.then(() => withLock(path, write));
-      last = done.catch(() => undefined);
-      return done;
-    },
+        known = { stamp: stampOf(path), reading: { kind: 'read', state } };
+      }),
+    setAside: () =>
+      alone(() => {
+        known = undefined;
+        if (read().kind !== 'broken') return undefined;
+        const aside = `${path}.damaged-${Date.now()}`;
+        renameSync(path, aside);
+        known = undefined;
+        return aside;
+      }),
   };
 }
 
-/** Whoever reads it says why that cannot be done. */
+/** Changes with the file, also when only its permissions do. */
 function stampOf(path: string): string {
   try {
-    const { ino, mtimeMs, size } = statSync(path);
-    return `${ino} ${mtimeMs} ${size}`;
-  } catch {
-    return '';
+    const { ino, mtimeMs, ctimeMs, size } = statSync(path);
+    return `${ino} ${mtimeMs} ${ctimeMs} ${size}`;
+  } catch (error) {
+    return String(codeOf(error));
   }
 }
 
-/** One that cannot be read is kept beside, so that nothing that was accepted is lost without a word. */
-function load(path: string, log: Log): LockState {
+function load(path: string): LockReading {
   try {
     const text = readIfPresent(path);
-    return text === undefined ? new Map() : parse(text);
+    return text === undefined ? { kind: 'missing' } : { kind: 'read', state: parse(text) };
   } catch (error) {
-    const aside = `${path}.damaged-${Date.now()}`;
-    try {
-      renameSync(path, aside);
-      log.error(
-        `the lock file "${path}" cannot be used (${messageOf(error)}); it is now "${aside}", and a new one begins`,
-      );
-    } catch (cause) {
-      log.error(`the lock file "${path}" cannot be used: ${messageOf(error)}; ${messageOf(cause)}`);
-    }
-    return new Map();
+    // A folder that does not exist because a file has its name holds no lock file.
+    if (codeOf(error) === 'ENOTDIR') return { kind: 'missing' };
+    return { kind: 'broken', error: unusable(path, error) };
   }
+}
+
+function unusable(path: string, cause: unknown): McpxError {
+  return new McpxError('refused', `the lock file "${path}" cannot be used: ${messageOf(cause)}`, {
+    hint: 'put back a copy of it, or run: mcpx lock, which sets it aside and locks what every tool is now',
+    cause,
+  });
 }
 
 function toJson(state: LockState): unknown {
@@ -110,28 +133,37 @@ function sorted(tools: Map<string, Locked>): Locked[] {
 }
 
 function parse(text: string): LockState {
+  if (text.trim() === '') throw new Error('it is empty');
   const value: unknown = JSON.parse(text);
-  if (!isRecord(value) || value.format !== FORMAT || !Array.isArray(value.servers))
-    throw new Error('it has another format');
-  return new Map(value.servers.map(readServer));
+  if (!isRecord(value) || !Array.isArray(value.servers)) throw new Error('it has no list of servers');
+  const { format, servers } = value;
+  if (format !== FORMAT && format !== FIRST_FORMAT)
+    throw new Error(`its format is ${JSON.stringify(format)}, and this mcpx knows only ${FIRST_FORMAT} and ${FORMAT}`);
+  return new Map(servers.map((server) => readServer(server, format === FIRST_FORMAT)));
 }
 
-function readServer(value: unknown): [string, LockedServer] {
-  if (!isRecord(value)) throw new Error('it is damaged');
+function readServer(value: unknown, isFirstFormat: boolean): [string, LockedServer] {
+  if (!isRecord(value)) throw new Error('an entry is no server');
   const { key, name, version, tools, waiting = [] } = value;
   if (typeof key !== 'string' || typeof name !== 'string' || typeof version !== 'string')
-    throw new Error('it is damaged');
-  return [key, { name, version, tools: readTools(tools), waiting: readTools(waiting) }];
+    throw new Error('a server has no key, name or version');
+  const accepted = readTools(tools, name, isFirstFormat);
+  // What waits is found again with the next list, in full.
+  return [
+    key,
+    { name, version, tools: accepted, waiting: isFirstFormat ? new Map() : readTools(waiting, name, false) },
+  ];
 }
 
-function readTools(value: unknown): Map<string, Locked> {
-  if (!Array.isArray(value)) throw new Error('it is damaged');
-  return new Map(value.map(readTool));
-}
-
-function readTool(value: unknown): [string, Locked] {
-  const { digest, definition } = isRecord(value) ? value : {};
-  if (typeof digest !== 'string' || !isRecord(definition) || typeof definition.name !== 'string')
-    throw new Error('it is damaged');
-  return [definition.name, { digest, definition: definition as Definition }];
+function readTools(value: unknown, server: string, isFirstFormat: boolean): Map<string, Locked> {
+  if (!Array.isArray(value)) throw new Error(`server "${server}" has no list of tools`);
+  return new Map(
+    value.map((entry) => {
+      const { definition, partial } = isRecord(entry) ? entry : {};
+      if (!isRecord(definition) || typeof definition.name !== 'string')
+        throw new Error(`a tool of server "${server}" has no definition`);
+      const isPartial = isFirstFormat || partial === true;
+      return [definition.name, { definition: definition as Tool, ...(isPartial && { partial: true as const }) }];
+    }),
+  );
 }

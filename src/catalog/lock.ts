@@ -1,30 +1,80 @@
-/** `lock: "enforce"`: tools are what was accepted; whatever differs waits for `mcpx lock --accept`. */
-import type { ServerSpec } from '../config/config.ts';
-import { McpxError, messageOf } from '../errors.ts';
-import type { Log } from '../observe/log.ts';
-import { createDigests, type Definition, definitionOf } from './digest.ts';
+/** Accepted definitions compared with those that a server lists: what changed, what is accepted, what an older lock file did not cover. */
+import { type Comparison, createComparison } from './digest.ts';
 import type { ListedTool, Tool } from './list.ts';
-import type { Locked, LockedServer, LockFile, LockState } from './lock-file.ts';
-import type { Lesson, Pins, SessionPins } from './pins.ts';
-import { launchKey } from './store.ts';
+import { FIRST_FORMAT_FIELDS, type Locked, type LockedServer } from './lock-file.ts';
 
 /** A tool that is not what was accepted. */
 export interface Change {
   tool: string;
   kind: 'changed' | 'new' | 'gone';
-  before?: Definition;
-  after?: Definition;
+  before?: Tool;
+  after?: Tool;
 }
 
-export function changesOf({ tools, waiting }: LockedServer, live: ReadonlyMap<string, Locked>): Change[] {
-  const fresh = new Map([...waiting, ...live]);
-  const gone = [...tools].filter(([tool]) => !fresh.has(tool));
-  const others = [...fresh].flatMap(([tool, { digest, definition: after }]): Change[] => {
-    const before = tools.get(tool);
-    if (before === undefined) return [{ tool, kind: 'new', after }];
-    return before.digest === digest ? [] : [{ tool, kind: 'changed', before: before.definition, after }];
-  });
-  return [...others, ...gone.map(([tool, { definition: before }]): Change => ({ tool, kind: 'gone', before }))];
+export interface Acceptance {
+  /** Whether a tool is the one that was accepted. */
+  isAccepted(locked: Locked | undefined, tool: Tool): boolean;
+  changes(server: LockedServer, live: ReadonlyMap<string, Locked>): Change[];
+  /** What is not accepted of a list; what other lists are waiting for goes on waiting. */
+  waiting(server: LockedServer, live: ReadonlyMap<string, Locked>): Map<string, Locked>;
+  /** Whether the same definitions wait. */
+  sameWaiting(one: ReadonlyMap<string, Locked>, other: ReadonlyMap<string, Locked>): boolean;
+  /** Differences that do not count, such as `read: default of "since" (a time)`. */
+  ignored(server: LockedServer, live: ReadonlyMap<string, Locked>): string[];
+  /** Locks every field of tools that are otherwise the same, and of which an older mcpx kept some; returns what was added, such as `read: _meta`. */
+  complete(server: LockedServer, live: ReadonlyMap<string, Locked>): string[];
+}
+
+export function createAcceptance({ same, ignored }: Comparison = createComparison()): Acceptance {
+  const parts = new WeakMap<Tool, Tool>();
+  const firstFormatPart = (tool: Tool): Tool => {
+    const part = parts.get(tool) ?? partOf(tool);
+    parts.set(tool, part);
+    return part;
+  };
+  const isAccepted: Acceptance['isAccepted'] = (locked, tool) =>
+    locked !== undefined && same(locked.definition, locked.partial ? firstFormatPart(tool) : tool);
+  const waiting: Acceptance['waiting'] = (server, live) => {
+    const all = new Map([...server.waiting, ...live]);
+    return new Map([...all].filter(([name, { definition }]) => !isAccepted(server.tools.get(name), definition)));
+  };
+
+  return {
+    isAccepted,
+    waiting,
+    sameWaiting: (one, other) =>
+      one.size === other.size &&
+      [...one].every(([name, { definition }]) => {
+        const found = other.get(name);
+        return found !== undefined && same(found.definition, definition);
+      }),
+    changes(server, live) {
+      const others = [...waiting(server, live)].map(([tool, { definition: after }]): Change => {
+        const before = server.tools.get(tool)?.definition;
+        return before === undefined ? { tool, kind: 'new', after } : { tool, kind: 'changed', before, after };
+      });
+      const gone = [...server.tools].filter(([tool]) => !live.has(tool) && !server.waiting.has(tool));
+      return [...others, ...gone.map(([tool, { definition: before }]): Change => ({ tool, kind: 'gone', before }))];
+    },
+    ignored: (server, live) =>
+      [...live].flatMap(([name, { definition }]) => {
+        const locked = server.tools.get(name);
+        if (locked === undefined || !isAccepted(locked, definition)) return [];
+        const compared = locked.partial ? firstFormatPart(definition) : definition;
+        return ignored(locked.definition, compared).map((what) => `${name}: ${what}`);
+      }),
+    complete(server, live) {
+      const added: string[] = [];
+      for (const [name, locked] of live) {
+        const known = server.tools.get(name);
+        if (known?.partial !== true || !isAccepted(known, locked.definition)) continue;
+        server.tools.set(name, locked);
+        const fields = Object.keys(locked.definition).filter((field) => !FIRST_FORMAT_FIELDS.includes(field));
+        if (fields.length > 0) added.push(`${name}: ${fields.join(', ')}`);
+      }
+      return added;
+    },
+  };
 }
 
 /** Accepts all changes of a server, or those of one tool. */
@@ -39,118 +89,11 @@ export function accept(server: LockedServer, live: ReadonlyMap<string, Locked>, 
   }
 }
 
-/** ms between two looks at whether somebody has accepted something. */
-const LOOK = 500;
-
-export interface GuardOptions {
-  log: Log;
-  /** Without one nothing outlives the process. */
-  file?: LockFile | undefined;
+export function lockedOf(tools: ListedTool[]): Map<string, Locked> {
+  return new Map(tools.map(({ tool }) => [tool.name, { definition: tool }]));
 }
 
-export function createGuard({ log, file }: GuardOptions): Pins {
-  const digest = createDigests();
-  const keys = new WeakMap<ServerSpec, string>();
-  let state: LockState | undefined;
-  let looked = Number.NEGATIVE_INFINITY;
-  let revision = 0;
-
-  const keyOf = (spec: ServerSpec): string => {
-    const key = keys.get(spec) ?? launchKey(spec);
-    keys.set(spec, key);
-    return key;
-  };
-  const look = (patience = LOOK): LockState => {
-    const now = performance.now();
-    if (state !== undefined && now - looked < patience) return state;
-    looked = now;
-    const found = file?.read() ?? state ?? new Map();
-    if (found !== state) revision += 1;
-    state = found;
-    return found;
-  };
-  const isAccepted = (server: LockedServer | undefined, tool: Tool) =>
-    server === undefined || server.tools.get(tool.name)?.digest === digest(tool);
-
-  /** In memory at once, in the file as soon as nobody else writes it. */
-  const change = (edit: (state: LockState) => void) => {
-    edit(look());
-    revision += 1;
-    file?.change(edit).catch((error: unknown) => log.error(`the lock file cannot be written: ${messageOf(error)}`));
-  };
-
-  const first = (key: string, { spec, version }: Lesson, fresh: Map<string, Locked>) => {
-    change((all) => {
-      if (!all.has(key)) all.set(key, { name: spec.name, version, tools: new Map(fresh), waiting: new Map() });
-    });
-    log.info(`locked ${fresh.size} tools of server "${spec.name}"`);
-  };
-
-  const compare = (key: string, { spec, version }: Lesson, fresh: Map<string, Locked>, server: LockedServer) => {
-    const waiting = waitingOf(server, fresh);
-    if (sameDigests(waiting, server.waiting)) return;
-    change((all) => {
-      const known = all.get(key);
-      if (known !== undefined) all.set(key, { ...known, name: spec.name, version, waiting: waitingOf(known, fresh) });
-    });
-    if (waiting.size === 0) return;
-    const names = [...waiting.keys()].slice(0, 10).join(', ');
-    log.warn(`${waiting.size} tools of server "${spec.name}" wait for "mcpx lock --accept ${spec.name}": ${names}`);
-  };
-
-  const session: SessionPins = {
-    shown({ spec }, tools) {
-      const server = look().get(keyOf(spec));
-      return tools.flatMap((listed) => {
-        if (isAccepted(server, listed.tool)) return [listed];
-        const locked = server?.tools.get(listed.tool.name);
-        return locked === undefined ? [] : [{ ...listed, tool: locked.definition }];
-      });
-    },
-    relies: () => true,
-    held({ name, spec }, { tool }) {
-      const key = keyOf(spec);
-      if (isAccepted(look().get(key), tool)) return undefined;
-      // Somebody may have accepted it a moment ago.
-      const server = look(0).get(key);
-      if (isAccepted(server, tool)) return undefined;
-      return unaccepted(`${name}.${tool.name}`, server?.tools.has(tool.name) ? 'changed its definition' : 'is new');
-    },
-  };
-
-  return {
-    get revision() {
-      look();
-      return revision;
-    },
-    learned(lesson) {
-      const key = keyOf(lesson.spec);
-      const fresh = lockedOf([...lesson.tools.values()], digest);
-      const server = look(0).get(key);
-      if (server === undefined) first(key, lesson, fresh);
-      else compare(key, lesson, fresh, server);
-    },
-    session: () => session,
-    release: () => undefined,
-  };
-}
-
-export function lockedOf(tools: ListedTool[], digest: (tool: Tool) => string): Map<string, Locked> {
-  return new Map(tools.map(({ tool }) => [tool.name, { digest: digest(tool), definition: definitionOf(tool) }]));
-}
-
-/** What is not accepted of a list; what other lists are waiting for goes on waiting. */
-function waitingOf({ tools, waiting }: LockedServer, fresh: ReadonlyMap<string, Locked>): Map<string, Locked> {
-  const all = new Map([...waiting, ...fresh]);
-  return new Map([...all].filter(([name, { digest }]) => tools.get(name)?.digest !== digest));
-}
-
-function sameDigests(one: ReadonlyMap<string, Locked>, other: ReadonlyMap<string, Locked>): boolean {
-  return one.size === other.size && [...one].every(([name, { digest }]) => other.get(name)?.digest === digest);
-}
-
-function unaccepted(target: string, what: string): McpxError {
-  return new McpxError('refused', `"${target}" ${what} and waits to be accepted`, {
-    hint: `mcpx diff ${target} shows it, mcpx lock --accept ${target} accepts it`,
-  });
+function partOf(tool: Tool): Tool {
+  const fields = Object.entries(tool).filter(([field]) => FIRST_FORMAT_FIELDS.includes(field));
+  return Object.fromEntries(fields) as Tool;
 }

@@ -1,21 +1,21 @@
 /** `lock`: what happens when a server changes the definition of a tool that somebody relies on. */
 import type { ServerSpec, Settings } from '../config/config.ts';
-import { McpxError } from '../errors.ts';
+import type { McpxError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { createDigests } from './digest.ts';
-import { createHistory, type History, type Tools, type Update } from './history.ts';
+import { sharedKey } from '../upstream/sharing.ts';
+import { createComparison } from './digest.ts';
+import { createHistory, type Statement, type Update } from './history.ts';
 import type { ListedTool } from './list.ts';
-import { launchKey } from './store.ts';
+import { createSessionPins, type Followed } from './session-pins.ts';
 
 /** What a list said. */
-export interface Lesson {
+export interface Lesson extends Statement {
   spec: ServerSpec;
   /** The set of capabilities it was made for, and the only client of its connection, where there is one. */
   offered: string;
   owner?: string | undefined;
-  /** As the server calls it. */
-  version: string;
-  tools: Tools;
+  /** A digest of the folder that the server was started for, where its launch depends on one: in another folder it may describe its tools in another way. */
+  folder?: string | undefined;
   /** From the server itself, or from the disk. */
   from: 'server' | 'store';
 }
@@ -26,10 +26,20 @@ export interface Subject {
   spec: ServerSpec;
 }
 
+/** Whose pins they are. */
+export interface Holder {
+  key: string;
+  /** The set of capabilities that it offers. */
+  offered(): string | undefined;
+  /** A request that stands alone, or a command: nothing was shown to it before, so that a list on the disk is no promise to it. */
+  lasts?: 'request' | undefined;
+}
+
 export interface Pins {
-  learned(lesson: Lesson): void;
+  /** True where a definition changed while the server kept its version. */
+  learned(lesson: Lesson): boolean;
   /** The pins of one client, from the moment at which it first sees a server. */
-  session(key: string, offered: () => string | undefined): SessionPins;
+  session(holder: Holder): SessionPins;
   /** A client has left. */
   release(key: string): void;
   /** Another one whenever what `shown` answers may have changed for another reason than a new list. */
@@ -50,8 +60,8 @@ export interface PinsOptions {
   log: Log;
 }
 
-const FREE: SessionPins = { shown: (_, tools) => tools, relies: () => false, held: () => undefined };
-export const NO_PINS: Pins = { learned: () => undefined, session: () => FREE, release: () => undefined, revision: 0 };
+export const FREE: SessionPins = { shown: (_, tools) => tools, relies: () => false, held: () => undefined };
+const NO_PINS: Pins = { learned: () => false, session: () => FREE, release: () => undefined, revision: 0 };
 
 /** `enforce` has a file, see `lock.ts`. */
 export function createPins({ mode, log }: PinsOptions): Pins {
@@ -61,97 +71,107 @@ export function createPins({ mode, log }: PinsOptions): Pins {
 /** Everybody's connection has no owner. */
 const SHARED = '';
 
-/** `session` and `warn`: nothing outlives the process. */
+/**
+ * `session` and `warn`: nothing outlives the process. Lists are known by the name of the server: a config that starts it in another way changes
+ * nothing about what sessions were shown.
+ */
 function createMemory(mode: 'session' | 'warn', log: Log): Pins {
-  const digest = createDigests();
+  const comparison = createComparison();
+  const tell = createTeller(log);
   /** By the owner of the connection, while it is here, then by server and set. */
-  const histories = new Map<string, Map<string, History>>([[SHARED, new Map()]]);
+  const lists = new Map<string, Map<string, Followed>>([[SHARED, new Map()]]);
+  /** What the catalog shows to clients of whom nothing else is known: by server and set, and by server alone, whoever had it listed. */
+  const latest = new Map<string, Followed>();
   /** Counts lists, so that it can be told what came before what. */
   let clock = 0;
-  const launches = new WeakMap<ServerSpec, string>();
-  /** One that the config starts in another way is another server. */
-  const keyOf = (spec: ServerSpec, offered: string): string => {
-    const launch = launches.get(spec) ?? launchKey(spec);
-    launches.set(spec, launch);
-    return `${spec.name} ${launch} ${offered}`;
+
+  /** In the order of `knownTo` of the catalog. */
+  const latestOf = (server: string, offered: string): Followed | undefined =>
+    latest.get(keyOf(server, offered)) ?? latest.get(keyOf(server, sharedKey(offered))) ?? latest.get(server);
+
+  /** How the first list of a connection differs from what was shown without it: what another set of capabilities was told says nothing of definitions. */
+  const compareFirst = (lesson: Lesson): Update | undefined => {
+    const { spec, offered, folder, from } = lesson;
+    if (from === 'store') return undefined;
+    const before = latest.get(keyOf(spec.name, offered));
+    if (before !== undefined) return before.folder === folder ? before.history.compare(lesson) : undefined;
+    const { was } = latest.get(spec.name)?.history.compare(lesson) ?? {};
+    return was === undefined ? undefined : { was, changed: [], ignored: [] };
+  };
+
+  const note = (own: Map<string, Followed>, lesson: Lesson): Update | undefined => {
+    const { spec, offered, folder, owner, from } = lesson;
+    const key = keyOf(spec.name, offered);
+    const known = own.get(key);
+    const update = known === undefined ? compareFirst(lesson) : known.history.update(lesson, clock);
+    const followed = known ?? { history: createHistory(lesson, comparison), folder, owner, isLive: false };
+    followed.folder = folder;
+    followed.isLive ||= from === 'server';
+    own.set(key, followed);
+    latest.set(key, followed).set(spec.name, followed);
+    return update;
   };
 
   return {
     revision: 0,
     learned(lesson) {
-      const { spec, offered, owner = SHARED, version, tools, from } = lesson;
-      // What is on the disk may be of any age: what the server says first in this run is where it begins.
-      if (from === 'store') return;
-      const own = histories.get(owner);
+      const own = lists.get(lesson.owner ?? SHARED);
       // The last list of a connection may come when its client has left.
-      if (own === undefined) return;
+      if (own === undefined) return false;
       clock += 1;
-      const key = keyOf(spec, offered);
-      const history = own.get(key);
-      if (history === undefined) own.set(key, createHistory(version, tools, digest));
-      else tell(history.update(version, tools, clock), lesson, log);
+      const update = note(own, lesson);
+      if (update !== undefined) tell(update, lesson);
+      return update !== undefined && update.changed.length > 0;
     },
-    session(key, offered) {
-      if (!histories.has(key)) histories.set(key, new Map());
-      return mode === 'warn' ? FREE : sessionOf(key, offered);
+    session({ key, offered, lasts }) {
+      if (!lists.has(key)) lists.set(key, new Map());
+      if (mode === 'warn') return FREE;
+      return createSessionPins({
+        comparison,
+        offered: () => offered() ?? '',
+        clock: () => clock,
+        isHere: () => lists.has(key),
+        follow(server, set) {
+          const own = lists.get(key)?.get(keyOf(server, set));
+          if (own !== undefined) return own;
+          const found = latestOf(server, set);
+          // Another client's server, started for the folder of that client, says nothing of this one's.
+          if (found?.owner !== undefined && found.folder !== undefined) return undefined;
+          return lasts === 'request' && found?.isLive === false ? undefined : found;
+        },
+      });
     },
-    release: (key) => void histories.delete(key),
+    release: (key) => void lists.delete(key),
   };
+}
 
-  function sessionOf(key: string, offered: () => string | undefined): SessionPins {
-    const seen = new Map<string, number>();
-    const historyOf = ({ spec }: Subject): History | undefined => {
-      const name = keyOf(spec, offered() ?? '');
-      return histories.get(key)?.get(name) ?? histories.get(SHARED)?.get(name);
-    };
-    /** When this client first saw the server, and how that changed since; undefined where it did not. */
-    const look = (server: Subject): { moment: number; history: History } | undefined => {
-      const first = seen.get(server.name);
-      const moment = first ?? clock;
-      if (first === undefined) seen.set(server.name, moment);
-      if (moment === clock) return undefined;
-      const history = historyOf(server);
-      return history && { moment, history };
-    };
-    return {
-      shown(server, tools) {
-        const found = look(server);
-        if (found === undefined) return tools;
-        const { history, moment } = found;
-        return tools.map((listed) => {
-          const since = history.since(listed.tool.name, moment);
-          return since.kind === 'changed' ? { ...listed, tool: since.was } : listed;
-        });
-      },
-      // What was on the disk is no promise; what the server has said is.
-      relies: (server) => seen.has(server.name) && historyOf(server) !== undefined,
-      held(server, { tool }) {
-        const found = look(server);
-        if (found === undefined || found.history.since(tool.name, found.moment).kind === 'same') return undefined;
-        return changedUnderSession(server.name, tool.name, found.history.version);
-      },
-    };
-  }
+function keyOf(server: string, offered: string): string {
+  // No name of a server has a space.
+  return `${server} ${offered}`;
 }
 
 /** Names in one log line. */
 const MAX_NAMES = 10;
 
-function tell(update: Update, { spec, version }: Lesson, log: Log): void {
-  if (update.kind === 'version') log.info(`server "${spec.name}" is now version ${version}, it was ${update.was}`);
-  if (update.kind !== 'changed') return;
-  const { names } = update;
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-  const which = names.slice(0, MAX_NAMES).join(', ');
-  log.warn(
-    `server "${spec.name}" changed the definition of ${which}${more}, and still calls itself version ${version}`,
-  );
+/** Says how a list differs from the one before; what does not count is said once of each server, and then only to who wants details. */
+export function createTeller(log: Log): (update: Update, lesson: Pick<Lesson, 'spec' | 'version'>) => void {
+  const told = new Set<string>();
+  return ({ was, changed, ignored }, { spec, version }) => {
+    if (was !== undefined) log.info(`server "${spec.name}" is now version ${version}, it was ${was}`);
+    if (changed.length > 0)
+      log.warn(
+        `server "${spec.name}" changed the definition of ${few(changed)}, and still calls itself version ${version}`,
+      );
+    if (ignored.length === 0) return;
+    const line = `server "${spec.name}" lists other times than before, which is no change: ${few(ignored)}`;
+    if (told.has(spec.name)) log.debug(line);
+    else log.info(line);
+    told.add(spec.name);
+  };
 }
 
-function changedUnderSession(server: string, tool: string, version: string): McpxError {
-  return new McpxError(
-    'refused',
-    `"${server}.${tool}" is no longer what this session was shown: its definition changed while its server still calls itself version ${version}`,
-    { hint: 'begin a new session to use it as it is now; "lock" in the config decides this' },
-  );
+/** The first of many, for one line. */
+export function few(names: string[]): string {
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
 }

@@ -1,4 +1,5 @@
 /** What is known of one server: what it offers, to clients of which capabilities, and what is being asked of it. */
+import { createHash } from 'node:crypto';
 import type { ServerSpec } from '../config/config.ts';
 import type { Connection, Hello } from '../upstream/connection.ts';
 import { sharedKey } from '../upstream/sharing.ts';
@@ -22,6 +23,8 @@ export interface ServerEntry {
 export interface Known extends ServerEntry {
   readonly hello: Hello;
   readonly tools: Map<string, ListedTool>;
+  /** A digest of the folder that the server was started for, where its launch depends on one. */
+  readonly folder?: string | undefined;
 }
 
 export interface Slot {
@@ -34,6 +37,8 @@ export interface Slot {
   tools: Map<string, ListedTool>;
   /** By the set of capabilities that was offered, see `offeredKey`. */
   bySet: Map<string, Known>;
+  /** It changed definitions while it kept its version: what is stored of it is not shown before it was asked again. */
+  unsteady: boolean;
   inFlight: { connection: Lister; done: Promise<void> } | undefined;
   /** Lists of tools under way, alone or as a part of the above. */
   toolLists: Set<ToolList>;
@@ -53,11 +58,16 @@ export interface ToolList {
 export interface Client {
   /** Its set of capabilities, see `offeredKey`. */
   offered: string;
-  connectionTo(server: string): Lister | undefined;
+  connectionTo(server: string): (Lister & Partial<Pick<Connection, 'hello'>>) | undefined;
+  /** A client without a session keeps no definitions. */
+  lasts?: 'request' | undefined;
 }
 
 /** The connection that a list is asked of. */
-export type Lister = Pick<Connection, 'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner' | 'fleeting'>;
+export type Lister = Pick<
+  Connection,
+  'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner' | 'folder' | 'fleeting'
+>;
 /** The connection that a call goes on. */
 export type Carrier = Lister & Pick<Connection, 'hello'>;
 /** One that told of a change, and may have ended since. */
@@ -83,6 +93,22 @@ export function forgetEarlier(slot: Slot, client: Client | undefined, offered: s
   return client !== undefined && offered !== client.offered && slot.bySet.delete(client.offered);
 }
 
+/** A session keeps the definitions that it is shown: those of a server that changes them are listed first on the connection that it will use. */
+export function mayBeStale(
+  { name, unsteady }: Slot,
+  client: Client | undefined,
+  isCurrent: (connection: Lister, hello: Hello | undefined) => boolean,
+): boolean {
+  if (!unsteady || client === undefined || client.lasts === 'request') return false;
+  const connection = client.connectionTo(name);
+  return connection !== undefined && !isCurrent(connection, connection.hello);
+}
+
+/** Which folder it was, without saying its name. */
+export function folderDigest(folder: string | undefined): string | undefined {
+  return folder === undefined ? undefined : createHash('sha256').update(folder).digest('hex').slice(0, 32);
+}
+
 export function emptySlot(spec: ServerSpec): Slot {
   return {
     name: spec.name,
@@ -92,6 +118,7 @@ export function emptySlot(spec: ServerSpec): Slot {
     offer: EMPTY_OFFER,
     tools: new Map(),
     bySet: new Map(),
+    unsteady: false,
     inFlight: undefined,
     toolLists: new Set(),
     refreshTimer: undefined,

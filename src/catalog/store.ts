@@ -16,11 +16,15 @@ export interface StoredCatalog {
   bySet: ReadonlyMap<string, StoredOffer>;
   /** When it was listed last, epoch ms. */
   at: number;
+  /** The server changed definitions while it kept its version. */
+  unsteady?: boolean | undefined;
 }
 
 export interface StoredOffer {
   hello: Hello;
   offer: Offer;
+  /** A digest of the folder that the server was started for, where its launch depends on one. */
+  folder?: string | undefined;
 }
 
 export interface CatalogStore {
@@ -122,9 +126,9 @@ export function launchKey(spec: ServerSpec): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
 }
 
-function serialize({ at, bySet }: StoredCatalog): string {
-  const sets = [...bySet].map(([offered, { hello, offer }]) => ({ offered, hello, offer }));
-  return JSON.stringify({ format: FORMAT, at, sets });
+function serialize({ at, bySet, unsteady }: StoredCatalog): string {
+  const sets = [...bySet].map(([offered, { hello, offer, folder }]) => ({ offered, folder, hello, offer }));
+  return JSON.stringify({ format: FORMAT, at, ...(unsteady === true && { unsteady }), sets });
 }
 
 function parse(text: string): StoredCatalog {
@@ -132,14 +136,14 @@ function parse(text: string): StoredCatalog {
   if (!isRecord(value) || value.format !== FORMAT) throw new Error('it has another format');
   const { at, sets } = value;
   if (typeof at !== 'number' || !Array.isArray(sets) || sets.length === 0) throw new Error('it is damaged');
-  return { at, bySet: new Map(sets.map(readSet)) };
+  return { at, unsteady: value.unsteady === true, bySet: new Map(sets.map(readSet)) };
 }
 
 function readSet(value: unknown): [string, StoredOffer] {
   if (!isRecord(value)) throw new Error('it is damaged');
-  const { offered, hello, offer } = value;
+  const { offered, hello, offer, folder } = value;
   if (typeof offered !== 'string' || !isHello(hello) || !isOffer(offer)) throw new Error('it is damaged');
-  return [offered, { hello, offer }];
+  return [offered, { hello, offer, ...(typeof folder === 'string' && { folder }) }];
 }
 
 function isHello(value: unknown): value is Hello {

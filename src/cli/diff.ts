@@ -1,9 +1,10 @@
 /** `mcpx diff`: how tools differ from what is locked, line by line. Exit code 1 where they do. */
-import { canonical, type Definition } from '../catalog/digest.ts';
+import { canonical } from '../catalog/digest.ts';
+import type { Tool } from '../catalog/list.ts';
 import type { Change } from '../catalog/lock.ts';
 import { compareLines } from '../upstream/toolbox/diff.ts';
 import type { Invocation } from './command.ts';
-import { compareWithLock, EXIT_DIFFERENT } from './locked.ts';
+import { compareWithLock, EXIT_DIFFERENT, type Locking } from './locked.ts';
 import { note, paint, paintAnswer, print, printJson } from './output.ts';
 import { sourceFlags } from './session.ts';
 
@@ -12,10 +13,16 @@ const CONTEXT = 2;
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
-  return compareWithLock(invocation, args[0], async ({ servers }) => {
+  return compareWithLock(invocation, { asked: args[0], repairs: false, work });
+
+  async function work({ servers }: Locking): Promise<number> {
     const all = servers.flatMap(({ name, changes }) => changes.map((change) => ({ server: name, ...change })));
     for (const { name, isNew } of servers)
       if (isNew) note(`${paint('yellow', 'warning:')} nothing of server "${name}" is locked; mcpx lock does that`);
+    for (const { name, ignored, uncovered } of servers) {
+      for (const what of ignored) note(`${name}.${what} differs, which is ignored`);
+      for (const what of uncovered) note(`${name}.${what} is in no lock yet; mcpx lock adds it`);
+    }
     if (flags.has('json')) await printJson(all.map(({ kind: change, ...rest }) => ({ ...rest, change })));
     else if (all.length > 0) await print(all.map(render).join('\n\n'));
     if (all.length === 0) {
@@ -24,7 +31,7 @@ export function run(invocation: Invocation): Promise<number> {
     }
     note(`\nmcpx lock ${sourceFlags(flags)}--accept [server[.tool]] accepts it`);
     return EXIT_DIFFERENT;
-  });
+  }
 }
 
 function render({ server, tool, kind, before, after }: Change & { server: string }): string {
@@ -40,7 +47,7 @@ function coloured(line: string): string {
 }
 
 /** Descriptions line by line, everything else as indented JSON with sorted keys. */
-function linesOf(definition: Definition | undefined): string[] {
+function linesOf(definition: Tool | undefined): string[] {
   if (definition === undefined) return [];
   const { description = '', name: _, ...rest } = definition;
   const text = JSON.stringify(JSON.parse(canonical(rest)), null, 2)

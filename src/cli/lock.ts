@@ -1,32 +1,44 @@
 /** `mcpx lock`: writes down what every tool is, shows what changed since, and accepts it. */
-import { accept, type Change } from '../catalog/lock.ts';
+import { completed } from '../catalog/enforce.ts';
+import { accept, type Change, createAcceptance } from '../catalog/lock.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { type Compared, compareWithLock, EXIT_DIFFERENT, type Locking } from './locked.ts';
-import { note, print, printJson, table } from './output.ts';
+import { note, paint, print, printJson, table } from './output.ts';
 import { sourceFlags } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
-  return compareWithLock(invocation, flags.value('accept'), async (locking) => {
-    const { servers, target } = locking;
+  return compareWithLock(invocation, { asked: flags.value('accept'), repairs: true, work: (locking) => work(locking) });
+
+  async function work(locking: Locking): Promise<number> {
+    const { servers } = locking;
     const accepting = flags.has('accept');
-    const open = accepting ? servers.filter(({ changes }) => changes.length > 0) : servers.filter(({ isNew }) => isNew);
-    if (open.length > 0) await settle(locking, open, target?.tool);
+    await settle(locking, accepting);
+    for (const { name, uncovered } of servers)
+      if (uncovered.length > 0) note(`${paint('yellow', 'warning:')} ${completed(name, uncovered)}`);
     const left = accepting ? [] : servers.filter(({ isNew, changes }) => !isNew && changes.length > 0);
     if (flags.has('json')) await printJson(servers.map((server) => describe(server, accepting)));
     else if (servers.length > 0) await print(table(servers.map((server) => row(server, accepting))));
     if (left.length === 0) return 0;
     note(`\nmcpx diff ${sourceFlags(flags)}shows the changes, mcpx lock ${sourceFlags(flags)}--accept accepts them`);
     return EXIT_DIFFERENT;
-  });
+  }
 }
 
-async function settle({ file }: Locking, servers: Compared[], tool: string | undefined): Promise<void> {
+/** Writes down what is new or was accepted, and what an older lock file did not cover. */
+async function settle({ file, servers, target }: Locking, accepting: boolean): Promise<void> {
+  const accepts = ({ changes }: Compared) => accepting && changes.length > 0;
+  const open = servers.filter((server) => server.isNew || server.isPartial || accepts(server));
+  if (open.length === 0) return;
+  const acceptance = createAcceptance();
   const write = file.change((state) => {
-    for (const { key, name, version, live } of servers) {
+    for (const server of open) {
+      const { key, name, version, live } = server;
       const known = state.get(key) ?? { name, version, tools: new Map(), waiting: new Map() };
-      accept(known, live, tool);
+      if (server.isNew) accept(known, live);
+      else if (accepts(server)) accept(known, live, target?.tool);
+      acceptance.complete(known, live);
       state.set(key, { ...known, name, version });
     }
   });

@@ -1,7 +1,6 @@
 /** What the servers offer now, compared with the lock file: the common part of `mcpx lock` and `mcpx diff`. */
 import type { ServerEntry } from '../catalog/catalog.ts';
-import { digestOf } from '../catalog/digest.ts';
-import { type Change, changesOf, lockedOf } from '../catalog/lock.ts';
+import { type Change, createAcceptance, lockedOf } from '../catalog/lock.ts';
 import type { Locked, LockFile, LockState } from '../catalog/lock-file.ts';
 import { launchKey } from '../catalog/store.ts';
 import type { Config } from '../config/config.ts';
@@ -26,6 +25,12 @@ export interface Compared {
   isNew: boolean;
   live: Map<string, Locked>;
   changes: Change[];
+  /** Differences that do not count, such as `read: default of "since" (a time)`. */
+  ignored: string[];
+  /** An older mcpx locked some of its tools, without every field. */
+  isPartial: boolean;
+  /** The fields of them that are in no lock, such as `read: _meta`. */
+  uncovered: string[];
 }
 
 export interface Locking {
@@ -34,18 +39,24 @@ export interface Locking {
   target: { server: string; tool?: string } | undefined;
 }
 
-/** Lists the servers themselves, whatever is stored of them; `work` gives the exit code, unless a server could not be asked. */
-export async function compareWithLock(
-  invocation: Invocation,
-  asked: string | undefined,
-  work: (locking: Locking) => Promise<number>,
-): Promise<number> {
+export interface LockCommand {
+  /** The server or tool that was named. */
+  asked: string | undefined;
+  /** Whether a lock file that cannot be used is set aside; else the command fails. */
+  repairs: boolean;
+  /** Gives the exit code, unless a server could not be asked. */
+  work(locking: Locking): Promise<number>;
+}
+
+/** Lists the servers themselves, whatever is stored of them. */
+export async function compareWithLock(invocation: Invocation, { asked, repairs, work }: LockCommand): Promise<number> {
   const config = withoutLock(readConfig(invocation.flags));
   const log = createLog({ ...config.settings.log, level: config.settings.log.level === 'debug' ? 'debug' : 'error' });
   const app = openApp(config, log, { catalogs: 'live' });
   bindToProcess(app, invocation);
   try {
-    const file = openLockFile(log);
+    const file = openLockFile();
+    if (!repairs) stateOf(file);
     const target = asked === undefined ? undefined : splitTarget(asked);
     const catalog = app.catalog();
     const wait = longestStart(catalog.servers().map(({ spec }) => spec));
@@ -56,13 +67,34 @@ export async function compareWithLock(
     const failed = entries.filter(({ listing }) => listing.kind !== 'listed');
     for (const entry of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(entry)}`);
     const listed = entries.filter((entry) => !failed.includes(entry));
-    const state = file.read();
+    if (repairs) await repair(file);
+    const state = stateOf(file);
     const servers = listed.map((entry) => compare(entry, state, target?.tool));
     const code = await work({ servers, file, target });
     return failed.length > 0 ? EXIT_CODES.unreachable : code;
   } finally {
     await app.stop();
   }
+}
+
+/** Throws where the file cannot be used. */
+function stateOf(file: LockFile): LockState {
+  const reading = file.read();
+  if (reading.kind === 'broken') throw reading.error;
+  return reading.kind === 'missing' ? new Map() : reading.state;
+}
+
+async function repair(file: LockFile): Promise<void> {
+  const reading = file.read();
+  if (reading.kind !== 'broken') return;
+  const aside = await file.setAside().catch((cause: unknown) => {
+    throw new McpxError('failed', `"${file.path}" cannot be used, and could not be renamed: ${messageOf(cause)}`, {
+      hint: `remove "${file.path}"`,
+      cause,
+    });
+  });
+  if (aside !== undefined)
+    note(`${paint('yellow', 'warning:')} ${reading.error.message}; it is now "${aside}", and a new one begins`);
 }
 
 /** These commands settle what is held back, and must see it. */
@@ -73,8 +105,9 @@ function withoutLock(config: Config): Config {
 function compare({ name, spec, hello, offer }: ServerEntry, state: LockState, tool: string | undefined): Compared {
   const key = launchKey(spec);
   const known = state.get(key);
-  const live = lockedOf(offer.tools, digestOf);
-  const changes = known === undefined ? [] : changesOf(known, live);
+  const live = lockedOf(offer.tools);
+  const acceptance = createAcceptance();
+  const changes = known === undefined ? [] : acceptance.changes(known, live);
   if (tool !== undefined && !live.has(tool) && !known?.tools.has(tool) && !known?.waiting.has(tool))
     throw new McpxError('not_found', `server "${name}" has no tool "${tool}", and none is locked`, {
       hint: `mcpx tools ${name}`,
@@ -84,8 +117,11 @@ function compare({ name, spec, hello, offer }: ServerEntry, state: LockState, to
     key,
     version: String(hello?.serverInfo.version),
     isNew: known === undefined,
+    isPartial: [...(known?.tools.values() ?? [])].some(({ partial }) => partial),
     live,
     changes: tool === undefined ? changes : changes.filter((change) => change.tool === tool),
+    ignored: known === undefined ? [] : acceptance.ignored(known, live),
+    uncovered: known === undefined ? [] : acceptance.complete({ ...known, tools: new Map(known.tools) }, live),
   };
 }
 

@@ -89,12 +89,12 @@ export function openApp(config: Config, log: Log, { catalogs = 'stored', counts 
   void children.reap();
   const stderr = createStderrFiles({ folder: join(home, 'logs'), log });
   const usage = createUsage({ file: join(home, 'usage.json'), log });
-  return createApp(config, { log, store, lockFile: openLockFile(log), children, stderr, ledger, usage });
+  return createApp(config, { log, store, lockFile: openLockFile(), children, stderr, ledger, usage });
 }
 
 /** Accepted definitions of tools. */
-export function openLockFile(log: Log): LockFile {
-  return createLockFile({ path: join(homeFolder(worldOf()), 'lock.json'), log });
+export function openLockFile(): LockFile {
+  return createLockFile({ path: join(homeFolder(worldOf()), 'lock.json') });
 }
 
 /** Ties the end of an App to the end of the process, when that cannot wait for a stop of its own accord. */

@@ -2,7 +2,7 @@
 import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
 import type { ListedTool, Tool } from '../catalog/list.ts';
 import type { Named } from '../catalog/names.ts';
-import { NO_PINS, type SessionPins } from '../catalog/pins.ts';
+import { FREE, type SessionPins } from '../catalog/pins.ts';
 import type { McpxError } from '../errors.ts';
 import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
@@ -68,7 +68,7 @@ export interface RouterDeps {
 
 export function createRouter(deps: RouterDeps): Router {
   const { catalog, verify, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
-  const { pins = NO_PINS.session('', offered), pinned = () => 0 } = deps;
+  const { pins = FREE, pinned = () => 0 } = deps;
   const tasks = deps.tasks ?? createTasks().of({ holder: '', known: 'by session' });
   const views = createViews({ catalog, access, offered, pins, pinned });
 

@@ -12,7 +12,7 @@ import { Lifecycle } from './lifecycle.ts';
 import type { ChildRecords } from './owners.ts';
 import { createSlots, type Slots } from './queue.ts';
 import { asksForInput, type Inputs, inRounds } from './rounds.ts';
-import type { Caller } from './sharing.ts';
+import { type Caller, launchFolder } from './sharing.ts';
 import { createStanding } from './standing.ts';
 import type { StopBounds } from './transport.ts';
 import { watchLink } from './vigil.ts';
@@ -109,6 +109,8 @@ export interface Connection {
   readonly owner?: string | undefined;
   /** The set of capabilities that it offers, see `offeredKey`: a server lists other tools for other sets. */
   readonly offered: string;
+  /** The folder that decides what is started, see `launchFolder`. */
+  readonly folder?: string | undefined;
   /** Every request has a process of its own: nothing that was listed was listed by the one that answers. */
   readonly fleeting?: true;
   readonly state: ConnectionState;
@@ -215,6 +217,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     spec,
     owner: options.owner,
     offered: options.offered ?? '',
+    folder: launchFolder(spec, options.workspaceFolder),
     get state() {
       return lifecycle.state;
     },

@@ -10,7 +10,7 @@ export interface PerCallOptions {
   /** Bounds how many run at once. */
   slots: Slots;
   /** What is shown of the server while nothing runs. */
-  shown: Pick<Connection, 'name' | 'spec' | 'hello' | 'offered'>;
+  shown: Pick<Connection, 'name' | 'spec' | 'hello' | 'offered' | 'folder'>;
 }
 
 export function perCall({ create, end, slots, shown }: PerCallOptions): Connection {

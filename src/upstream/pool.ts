@@ -8,7 +8,15 @@ import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './m
 import type { ChildRecords } from './owners.ts';
 import { perCall } from './percall.ts';
 import { createSlots } from './queue.ts';
-import { type Caller, introductionOf, offeredKey, type Share, sharedKey, workspaceOf } from './sharing.ts';
+import {
+  type Caller,
+  introductionOf,
+  launchFolder,
+  offeredKey,
+  type Share,
+  sharedKey,
+  workspaceOf,
+} from './sharing.ts';
 import { viewOf } from './stateless.ts';
 import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
@@ -158,7 +166,13 @@ export function createPool(options: PoolOptions): Pool {
       create: () => create(member, 'call', caller),
       end,
       slots: member.calls,
-      shown: { name: member.spec.name, spec: member.spec, hello: lister(member).hello, offered: offeredKey(caller) },
+      shown: {
+        name: member.spec.name,
+        spec: member.spec,
+        hello: lister(member).hello,
+        offered: offeredKey(caller),
+        folder: launchFolder(member.spec, workspaceOf(caller)),
+      },
     });
 
   /** Ends a connection when nothing is under way on it any more. */

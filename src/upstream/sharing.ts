@@ -1,6 +1,7 @@
 /** Who shares a connection with whom, and as whom mcpx introduces itself on it. Pure. */
 import { fileURLToPath } from 'node:url';
 import type { ServerSpec } from '../config/config.ts';
+import { worldOf } from '../config/world.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Hello } from './connection.ts';
 import type { Introduction } from './era.ts';
@@ -54,6 +55,11 @@ export function knowsNobody(spec: ServerSpec, era: Hello['era']): boolean {
 /** Whether what is started depends on the folder that a downstream works in. */
 export function usesWorkspace(spec: ServerSpec): boolean {
   return JSON.stringify(spec).includes('${workspaceFolder');
+}
+
+/** The folder that decides what is started; undefined where none does. */
+export function launchFolder(spec: ServerSpec, workspaceFolder: string | undefined): string | undefined {
+  return usesWorkspace(spec) ? (workspaceFolder ?? worldOf().cwd) : undefined;
 }
 
 /** A name for the set of capabilities that a caller offers: a server lists other tools for other capabilities. */

@@ -63,12 +63,13 @@ describe('listing', () => {
         { name: '\u0007\u001b[31m' },
         { name: 'huge', inputSchema: { description: 'x'.repeat(300_000) } },
         { name: 'deep', inputSchema: deep },
+        { name: 'deep_meta', _meta: { deep } },
         { name: 'good', description: 'a second one of that name' },
         { name: 'also' },
       ],
     });
     expect(entry.offer.tools.map(({ tool }) => tool.name)).toEqual(['good', 'also']);
-    expect(logged.filter((line) => line.includes('left out'))).toHaveLength(4);
+    expect(logged.filter((line) => line.includes('left out'))).toHaveLength(5);
   });
 
   test('names and descriptions are cleaned, and the upstream is still called by its own name', async () => {

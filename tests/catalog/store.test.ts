@@ -36,7 +36,7 @@ test('a second run knows the tools without starting the server', async () => {
   expect(second.starts()).toBe(0);
 });
 
-test('a call to a known tool needs no list first', async () => {
+test('a tool that is known from the disk can be called at once', async () => {
   const folder = temp();
   await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
   const { router, sent } = open(folder, { tools: [{ name: 'a' }] });
@@ -105,6 +105,43 @@ test('what each set of capabilities was offered outlives the process', async () 
   expect(second.catalog.find('one', 'samples', 'sampling')).toBeDefined();
   // Without a client, the set that was seen last.
   expect(second.catalog.find('one', 'samples')).toBeDefined();
+});
+
+test('a server that changed a definition while it kept its version is asked again before a session is shown anything, until its next version', async () => {
+  const folder = temp();
+  const start = (description: string) => open(folder, { tools: [{ name: 'a', description }] });
+  const shown = ({ catalog }: ReturnType<typeof open>) => catalog.find('one', 'a', '')?.tool.description;
+  /** A client whose server is not running yet, and will say this. */
+  const client = ({ catalog }: ReturnType<typeof open>, description: string, version = '1.0.0') => ({
+    offered: '',
+    connectionTo: () => ({
+      name: 'one',
+      spec: specOf('one'),
+      offered: '',
+      hello: undefined,
+      connect: async () => ({ ...catalog.server('one')!.hello!, serverInfo: { name: 'one', version } }),
+      request: async () => ({ tools: [{ name: 'a', description }] }),
+    }),
+  });
+  await start('first').catalog.settle(1000);
+  const second = start('second');
+  await second.catalog.settle(1000, client(second, 'second'));
+  expect(shown(second)).toBe('first');
+  second.catalog.connected('one');
+  await expect.poll(() => shown(second)).toBe('second');
+
+  const third = start('third');
+  await third.catalog.settle(1000, { ...client(third, 'third'), lasts: 'request' });
+  expect(shown(third)).toBe('second');
+  await third.catalog.settle(1000, client(third, 'third'));
+  expect(shown(third)).toBe('third');
+
+  const fourth = start('fourth');
+  await fourth.catalog.settle(1000, client(fourth, 'fourth', '2.0.0'));
+  expect(shown(fourth)).toBe('fourth');
+  const fifth = start('fifth');
+  await fifth.catalog.settle(1000, client(fifth, 'fifth', '2.0.0'));
+  expect(shown(fifth)).toBe('fourth');
 });
 
 test('a tool that is newer than the disk is found for the set of capabilities of who asks', async () => {

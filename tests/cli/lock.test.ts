@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { captureOutput } from '../setup/output.ts';
 import { fixture } from '../upstream/world.ts';
@@ -100,4 +100,69 @@ test('what is not locked has no differences', async () => {
     code: 0,
     err: expect.stringContaining('nothing of server "files" is locked'),
   });
+});
+
+test('a time that differs is no change, and diff says that it was ignored', async () => {
+  const since = (time: string) => ({ type: 'object', properties: { since: { type: 'string', default: time } } });
+  write([{ name: 'read', inputSchema: since('2026-10-19T05:23:54Z') }]);
+  await mcpx('lock');
+  write([{ name: 'read', inputSchema: since('2026-10-20T07:00:00Z') }]);
+  expect(await mcpx('diff')).toMatchObject({
+    code: 0,
+    out: '',
+    err: expect.stringContaining('files.read: default of "since" (a time) differs, which is ignored'),
+  });
+  expect((await mcpx('exec', 'files.read')).code).toBe(0);
+});
+
+test('fields that a model does not read are locked as well', async () => {
+  write([{ name: 'read', _meta: { ui: 'ui://a' } }]);
+  await mcpx('lock');
+  write([{ name: 'read', _meta: { ui: 'ui://b' } }]);
+  const { code, out } = await mcpx('diff');
+  expect([code, out]).toEqual([1, expect.stringContaining('+    "ui": "ui://b"')]);
+});
+
+test('"lock --accept" locks a server that was not locked before, as it says', async () => {
+  expect(await mcpx('lock', '--accept', 'files')).toMatchObject({ code: 0, out: 'files  2 tools  locked\n' });
+  expect(await mcpx('lock')).toMatchObject({ code: 0, out: 'files  2 tools  unchanged\n' });
+});
+
+describe('a lock file of an older mcpx', () => {
+  const path = () => join(folder, 'home', 'lock.json');
+  beforeEach(async () => {
+    write([{ name: 'read', description: 'Reads.', _meta: { ui: 'ui://a' } }, { name: 'write' }]);
+    await mcpx('lock');
+    const { servers } = JSON.parse(readFileSync(path(), 'utf8'));
+    for (const { tools } of servers) for (const one of tools) Object.assign(one, { digest: 'x' });
+    for (const { tools } of servers) for (const one of tools) delete one.definition._meta;
+    writeFileSync(path(), JSON.stringify({ format: 1, servers }));
+  });
+
+  test('is completed by "mcpx lock", which says what it adds', async () => {
+    expect((await mcpx('diff')).err).toContain('files.read: _meta is in no lock yet; mcpx lock adds it');
+    const locked = await mcpx('lock');
+    expect(locked).toMatchObject({ code: 0, out: 'files  2 tools  unchanged\n' });
+    expect(locked.err).toContain('was written by an older mcpx');
+    expect(locked.err).toContain('read: _meta');
+    expect(JSON.parse(readFileSync(path(), 'utf8')).format).toBe(2);
+    expect((await mcpx('lock')).err).toBe('');
+  });
+
+  test('does not hide a change', async () => {
+    write([{ name: 'read', description: 'Turned.', _meta: { ui: 'ui://a' } }, { name: 'write' }]);
+    expect(await mcpx('lock')).toMatchObject({ code: 1, out: 'files  2 tools  1 changed\n' });
+    expect((await mcpx('exec', 'files.read')).err).toContain('changed its definition and waits to be accepted');
+  });
+});
+
+test('"diff" does not touch a lock file that cannot be used, and "lock" sets it aside', async () => {
+  await mcpx('lock');
+  const path = join(folder, 'home', 'lock.json');
+  writeFileSync(path, '{');
+  expect(await mcpx('diff')).toMatchObject({ code: 1, err: expect.stringContaining('run: mcpx lock') });
+  expect(readFileSync(path, 'utf8')).toBe('{');
+  const { code, err } = await mcpx('lock', '--accept');
+  expect([code, err]).toEqual([0, expect.stringContaining(`${path}.damaged-`)]);
+  expect(await mcpx('lock')).toMatchObject({ code: 0, out: 'files  2 tools  unchanged\n' });
 });

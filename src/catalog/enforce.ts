@@ -1,0 +1,164 @@
+/** `lock: "enforce"`: tools are what was accepted; whatever differs waits for `mcpx lock --accept`. */
+import type { ServerSpec } from '../config/config.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
+import { createComparison } from './digest.ts';
+import type { ListedTool, Tool } from './list.ts';
+import { createAcceptance, lockedOf } from './lock.ts';
+import type { Locked, LockedServer, LockFile, LockState } from './lock-file.ts';
+import { createTeller, few, type Lesson, type Pins, type SessionPins } from './pins.ts';
+import { launchKey } from './store.ts';
+
+/** ms between two looks at whether somebody has accepted something. */
+const LOOK = 500;
+
+export interface GuardOptions {
+  log: Log;
+  /** Without one nothing outlives the process. */
+  file?: LockFile | undefined;
+}
+
+/** What is known to be accepted. Where the file cannot be used nothing is. */
+type Known = { state: LockState; broken?: undefined } | { state?: undefined; broken: McpxError };
+
+export function createGuard({ log, file }: GuardOptions): Pins {
+  const acceptance = createAcceptance(createComparison());
+  const tell = createTeller(log);
+  const keys = new WeakMap<ServerSpec, string>();
+  /** The last list of each server by its name, for a lock file that was replaced by one which does not have it. */
+  const lessons = new Map<string, Lesson>();
+  let known: Known = { state: new Map() };
+  let looked = Number.NEGATIVE_INFINITY;
+  let revision = 0;
+
+  const keyOf = (spec: ServerSpec): string => {
+    const key = keys.get(spec) ?? launchKey(spec);
+    keys.set(spec, key);
+    return key;
+  };
+
+  const look = (patience = LOOK): Known => {
+    const now = performance.now();
+    if (now - looked < patience) return known;
+    looked = now;
+    const reading = file?.read();
+    // One that was removed is no reason to forget what was accepted; the next start begins anew.
+    if (reading === undefined || (reading.kind === 'missing' && known.state !== undefined)) return known;
+    const next = reading.kind === 'broken' ? reading.error : reading.kind === 'missing' ? new Map() : reading.state;
+    if (next !== known.state && next !== known.broken) take(next);
+    return known;
+  };
+  const take = (next: LockState | McpxError) => {
+    revision += 1;
+    known = next instanceof McpxError ? { broken: next } : { state: next };
+    const { state, broken } = known;
+    if (broken !== undefined)
+      log.error(`${broken.message}; until it is repaired every call is refused: ${broken.hint}`);
+    else for (const lesson of lessons.values()) if (!state.has(keyOf(lesson.spec))) first(lesson);
+  };
+
+  /** In memory at once, in the file as soon as nobody else writes it. */
+  const change = (edit: (state: LockState) => void) => {
+    if (known.state !== undefined) edit(known.state);
+    revision += 1;
+    file?.change(edit).catch((error: unknown) => log.error(`the lock file cannot be written: ${messageOf(error)}`));
+  };
+
+  const first = ({ spec, version, tools }: Lesson) => {
+    const key = keyOf(spec);
+    const locked = lockedOf([...tools.values()]);
+    change((all) => {
+      if (!all.has(key)) all.set(key, { name: spec.name, version, tools: new Map(locked), waiting: new Map() });
+    });
+    log.info(`locked ${locked.size} tools of server "${spec.name}"`);
+  };
+
+  const compare = (key: string, lesson: Lesson, server: LockedServer) => {
+    const { spec, version } = lesson;
+    const live = lockedOf([...lesson.tools.values()]);
+    if ([...server.tools.values()].some(({ partial }) => partial)) complete(key, spec.name, live);
+    tell({ changed: [], ignored: acceptance.ignored(server, live) }, lesson);
+    const waiting = acceptance.waiting(server, live);
+    if (acceptance.sameWaiting(waiting, server.waiting)) return;
+    change((all) => {
+      const entry = all.get(key);
+      if (entry === undefined) return;
+      all.set(key, { ...entry, name: spec.name, version, waiting: acceptance.waiting(entry, live) });
+    });
+    if (waiting.size === 0) return;
+    log.warn(
+      `${waiting.size} tools of server "${spec.name}" wait for "mcpx lock --accept ${spec.name}": ${few([...waiting.keys()])}`,
+    );
+  };
+
+  /** Takes what an older mcpx wrote as far as it goes, and the rest as it is now, as for a server that is seen for the first time. */
+  const complete = (key: string, name: string, live: Map<string, Locked>) => {
+    const added: string[] = [];
+    change((all) => {
+      const entry = all.get(key);
+      if (entry !== undefined) added.push(...acceptance.complete(entry, live));
+    });
+    if (added.length > 0) log.warn(completed(name, added));
+  };
+
+  const session: SessionPins = {
+    shown({ spec }, tools) {
+      const { state, broken } = look();
+      if (broken !== undefined) return tools.map((listed) => withheld(listed, broken));
+      const server = state.get(keyOf(spec));
+      return tools.flatMap((listed) => {
+        const locked = server?.tools.get(listed.tool.name);
+        if (acceptance.isAccepted(locked, listed.tool)) return [listed];
+        return locked === undefined ? [] : [{ ...listed, tool: locked.definition }];
+      });
+    },
+    relies: () => true,
+    held({ name, spec }, { tool }) {
+      const key = keyOf(spec);
+      if (isAccepted(look(), key, tool)) return undefined;
+      // Somebody may have accepted it a moment ago.
+      const now = look(0);
+      if (isAccepted(now, key, tool)) return undefined;
+      if (now.broken !== undefined) return now.broken;
+      const isKnown = now.state.get(key)?.tools.has(tool.name) === true;
+      return unaccepted(`${name}.${tool.name}`, isKnown ? 'changed its definition' : 'is new');
+    },
+  };
+  const isAccepted = ({ state }: Known, key: string, tool: Tool): boolean =>
+    acceptance.isAccepted(state?.get(key)?.tools.get(tool.name), tool);
+
+  look();
+  return {
+    get revision() {
+      look();
+      return revision;
+    },
+    learned(lesson) {
+      const key = keyOf(lesson.spec);
+      lessons.set(lesson.spec.name, lesson);
+      const server = look(0).state?.get(key);
+      if (server !== undefined) compare(key, lesson, server);
+      else if (known.state !== undefined) first(lesson);
+      return false;
+    },
+    session: () => session,
+    release: () => undefined,
+  };
+}
+
+/** What is said when an older lock file was completed. */
+export function completed(server: string, added: string[]): string {
+  return `the lock file was written by an older mcpx, which did not lock every field: these of server "${server}" are now locked as they are: ${few(added)}`;
+}
+
+/** A tool of which nobody knows whether it was accepted: its name, and nothing else that its server wrote. */
+function withheld({ tool, upstreamName }: ListedTool, { message, hint }: McpxError): ListedTool {
+  const description = `Not available: ${message} (${hint})`;
+  return { upstreamName, tool: { name: tool.name, description, inputSchema: { type: 'object' } } };
+}
+
+function unaccepted(target: string, what: string): McpxError {
+  return new McpxError('refused', `"${target}" ${what} and waits to be accepted`, {
+    hint: `mcpx diff ${target} shows it, mcpx lock --accept ${target} accepts it`,
+  });
+}

@@ -1,0 +1,119 @@
+/** `lock: "session"` for one client: the definitions that it was shown are kept, and a tool that is another one now does not run. */
+import { McpxError } from '../errors.ts';
+import type { Comparison } from './digest.ts';
+import type { History } from './history.ts';
+import type { Tool } from './list.ts';
+import type { SessionPins, Subject } from './pins.ts';
+
+/** The lists of one server that a client is shown. */
+export interface Followed {
+  history: History;
+  folder: string | undefined;
+  /** The only client of the connection that it was listed on. */
+  owner: string | undefined;
+  /** Whether the server itself has listed it in this run. */
+  isLive: boolean;
+}
+
+export interface SessionPinsDeps {
+  comparison: Comparison;
+  offered(): string;
+  /** Another number after each list of any server. */
+  clock(): number;
+  /** Whether the client has not left. */
+  isHere(): boolean;
+  /** The lists that this client is shown now. */
+  follow(server: string, offered: string): Followed | undefined;
+}
+
+/** Since when a client follows which lists of a server. */
+interface Pin {
+  followed: Followed;
+  since: number;
+  /** Of the server when it was shown. */
+  version: string;
+  /** Tools that were shown from other lists, followed before, and are not the same in these. */
+  kept: Map<string, Tool | 'unknown'>;
+  /** When this was looked at last. */
+  checked: number;
+  offered: string;
+}
+
+export function createSessionPins(deps: SessionPinsDeps): SessionPins {
+  const { comparison, clock, isHere, follow } = deps;
+  const pins = new Map<string, Pin>();
+
+  /** Asked at every call, and nearly always nothing was listed since. */
+  const look = ({ name }: Subject): Pin | undefined => {
+    if (!isHere()) return undefined;
+    const pin = pins.get(name);
+    const [now, offered] = [clock(), deps.offered()];
+    if (pin?.checked === now && pin.offered === offered) return pin;
+    const followed = follow(name, offered);
+    if (followed === undefined) return pin;
+    const next = pin === undefined ? begin(followed, now) : goOn(pin, followed, now);
+    Object.assign(next, { checked: now, offered });
+    pins.set(name, next);
+    return next;
+  };
+
+  /** A new version is a new beginning. */
+  const goOn = (pin: Pin, followed: Followed, now: number): Pin => {
+    if (pin.version !== followed.history.version) return begin(followed, now);
+    if (pin.followed === followed) return pin;
+    return pin.followed.folder === followed.folder ? carry(pin, followed, now) : begin(followed, now);
+  };
+
+  /** The client is shown other lists from now on: its own, or those for its capabilities. It keeps what it was shown before. */
+  const carry = (pin: Pin, followed: Followed, now: number): Pin => {
+    const kept = new Map(pin.kept);
+    for (const name of pin.followed.history.names()) {
+      const was = kept.get(name) ?? pin.followed.history.first(name, pin.since);
+      if (was === undefined) continue;
+      const next = followed.history.current(name);
+      if (was === 'unknown' || next === undefined || !comparison.same(was, next)) kept.set(name, was);
+    }
+    return { ...begin(followed, now), kept };
+  };
+
+  const wasShown = ({ kept, followed, since }: Pin, tool: string): Tool | 'unknown' | undefined =>
+    kept.get(tool) ?? followed.history.first(tool, since);
+
+  return {
+    shown(server, tools) {
+      const pin = look(server);
+      if (pin === undefined || (isUnchanged(pin) && pin.followed.owner === undefined)) return tools;
+      return tools.map((listed) => {
+        const was = wasShown(pin, listed.tool.name);
+        return was === undefined || was === 'unknown' || was === listed.tool ? listed : { ...listed, tool: was };
+      });
+    },
+    relies: ({ name }) => pins.has(name),
+    held(server, { tool }) {
+      const pin = look(server);
+      if (pin === undefined || isUnchanged(pin)) return undefined;
+      const was = wasShown(pin, tool.name);
+      const now = pin.followed.history.current(tool.name);
+      if (was === undefined || now === undefined) return undefined;
+      if (was !== 'unknown' && comparison.same(was, now)) return undefined;
+      return changedUnderSession(server.name, tool.name, pin.version);
+    },
+  };
+}
+
+function begin(followed: Followed, now: number): Pin {
+  const { version } = followed.history;
+  return { followed, since: now, version, kept: new Map(), checked: now, offered: '' };
+}
+
+function isUnchanged({ kept, followed, since }: Pin): boolean {
+  return kept.size === 0 && followed.history.changedAt <= since;
+}
+
+function changedUnderSession(server: string, tool: string, version: string): McpxError {
+  return new McpxError(
+    'refused',
+    `"${server}.${tool}" is no longer what this session was shown: its definition changed while its server still calls itself version ${version}`,
+    { hint: 'begin a new session to use it as it is now; "lock" in the config decides this' },
+  );
+}
