@@ -1,7 +1,8 @@
 /** Who may talk to the HTTP listener at all: Host and Origin against DNS rebinding, and safe addresses to bind. */
 import type { IncomingMessage } from 'node:http';
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { McpxError } from '../errors.ts';
+import { type Authority, canonicalHost, isLoopback, isOriginOf, parseAuthority } from './authority.ts';
 
 export interface HostRules {
   /** The address that was asked for in the config or on the command line. */
@@ -16,11 +17,6 @@ export interface HostRules {
   open: boolean;
 }
 
-/** `localhost`, `::1` and 127.0.0.0/8; a name that only begins like an address is not one. */
-export function isLoopback(host: string): boolean {
-  return host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
-}
-
 /** Binding elsewhere without a token would let anybody on the network run the user's tools. */
 export function refuseOpenBind(host: string, hasTokens: boolean): void {
   if (isLoopback(host) || hasTokens) return;
@@ -33,49 +29,69 @@ export function refuseOpenBind(host: string, hasTokens: boolean): void {
   );
 }
 
-const STRANGE_HOST = {
+export interface Refusal {
+  status: number;
+  message: string;
+  hint: string;
+}
+
+const STRANGE_HOST: Refusal = {
+  status: 403,
   message: 'this Host is not served here',
   hint: 'use the address that mcpx listens on, or add the name to "http.hosts" in the config',
 };
-const STRANGE_ORIGIN = {
+const STRANGE_ORIGIN: Refusal = {
+  status: 403,
   message: 'this Origin may not call',
   hint: 'add the page to "http.cors.origins" in the config',
 };
 
-/** Why a request is refused, or undefined. A browser sends Origin; what is not its own page must be listed. */
-export function refusal(request: IncomingMessage, rules: HostRules): { message: string; hint: string } | undefined {
-  const direct = request.headers.host ?? '';
-  const host = (rules.trustProxy ? first(request.headers['x-forwarded-host']) : undefined) ?? direct;
-  // A page can forge the header of a proxy, but not Host: where no token protects, Host itself must be known as well.
-  if (!isKnown(host, request, rules) || (rules.open && host !== direct && !isKnown(direct, request, rules)))
-    return STRANGE_HOST;
-  const { origin } = request.headers;
-  if (origin === undefined || rules.origins.includes(origin)) return undefined;
-  return origin === `http://${host}` || origin === `https://${host}` ? undefined : STRANGE_ORIGIN;
+function malformed(header: string): Refusal {
+  const message = `the request must have exactly one "${header}" header, with one host and at most one port`;
+  return { status: 400, message, hint: `send "${header}: <host>:<port>", with the address that mcpx listens on` };
 }
 
-function isKnown(host: string, request: IncomingMessage, rules: HostRules): boolean {
-  return isPlainLoopback(host, rules) || knownHost(hostName(host), request, rules);
+/** Why a request is refused, or undefined. A browser sends Origin; what is not its own page must be listed. */
+export function refusal(request: IncomingMessage, rules: HostRules): Refusal | undefined {
+  const { headers } = request;
+  const forwarded = rules.trustProxy ? first(headers['x-forwarded-host']) : undefined;
+  const plain = forwarded === undefined && headers.origin === undefined;
+  if (plain && rules.host === '127.0.0.1' && PLAIN_LOOPBACK.test(headers.host ?? '')) return undefined;
+  const direct = parseAuthority(headers.host ?? '');
+  if (direct === undefined) return malformed('Host');
+  const host = forwarded === undefined ? direct : parseAuthority(forwarded);
+  if (host === undefined) return malformed('X-Forwarded-Host');
+  // A page can forge the header of a proxy, but not Host: where no token protects, Host itself must be known as well.
+  if (!isKnown(host, request, rules) || (rules.open && !isKnown(direct, request, rules))) return STRANGE_HOST;
+  return mayCall(headers.origin, host, rules) ? undefined : STRANGE_ORIGIN;
 }
 
 /** What nearly every request says, told without taking it apart. */
-function isPlainLoopback(header: string, { host }: HostRules): boolean {
-  return host === '127.0.0.1' && PLAIN_LOOPBACK.test(header);
+const PLAIN_LOOPBACK = /^(?:127\.0\.0\.1|localhost)(?::[1-5]?\d{1,4})?$/;
+
+/** For routes that any Host may ask. Probes of HTTP/1.0 need not send one. https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+export function malformedHost({ headers: { host }, httpVersion }: IncomingMessage): Refusal | undefined {
+  if (host === undefined && httpVersion === '1.0') return undefined;
+  return parseAuthority(host ?? '') === undefined ? malformed('Host') : undefined;
 }
 
-const PLAIN_LOOPBACK = /^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/;
-
-function knownHost(name: string, request: IncomingMessage, { host, hosts }: HostRules): boolean {
+function isKnown({ name }: Authority, request: IncomingMessage, { host, hosts }: HostRules): boolean {
   // A name may be written with its port.
-  if (hosts.some((known) => (isIPv6(known) ? known.toLowerCase() : hostName(known)) === name)) return true;
+  const isName = (known: string) => name === (isIPv6(known) ? canonicalHost(known) : parseAuthority(known)?.name);
+  if (hosts.some(isName)) return true;
   if (isLoopback(host)) return isLoopback(name);
-  return name === host.toLowerCase() || name === plainAddress(request.socket.localAddress);
+  return name === canonicalHost(host) || name === canonicalHost(request.socket.localAddress ?? '');
+}
+
+function mayCall(origin: string | undefined, host: Authority, { origins }: HostRules): boolean {
+  return origin === undefined || origins.includes(origin) || isOriginOf(origin, host);
 }
 
 /** The path of a target that is a whole URL. Its host must be that of Host, which is the one that is checked; otherwise the target stays what it is, and is found nowhere. https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2 */
 export function originForm({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string {
-  const [, host, path = ''] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(url) ?? [];
-  if (host === undefined || host.toLowerCase() !== headers.host?.toLowerCase()) return url;
+  const [, origin = '', path = ''] = /^(https?:\/\/[^/?#]+)(.*)$/i.exec(url) ?? [];
+  const host = parseAuthority(headers.host ?? '');
+  if (host === undefined || !isOriginOf(origin.toLowerCase(), host)) return url;
   return path.startsWith('/') ? path : `/${path}`;
 }
 
@@ -89,12 +105,6 @@ export function clientAddress(request: IncomingMessage, trustProxy: boolean): st
 function first(header: string | string[] | undefined): string | undefined {
   const [entry = ''] = String(header ?? '').split(',', 1);
   return entry.trim() === '' ? undefined : entry.trim();
-}
-
-/** `[::1]:3095` → `::1`, `Localhost:3095` → `localhost` */
-function hostName(host: string): string {
-  const bracketed = /^\[([^\]]*)\]/.exec(host)?.[1];
-  return (bracketed ?? host.replace(/:\d*$/, '')).toLowerCase();
 }
 
 /** `::ffff:127.0.0.1` → `127.0.0.1` */

@@ -10,7 +10,7 @@ import { INTERNAL_ERROR } from '../wire/message.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
-import { clientAddress, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { clientAddress, malformedHost, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { closeIdle } from './idle.ts';
 import { answerMalformed } from './malformed.ts';
 import { refuse, sendError } from './refuse.ts';
@@ -64,6 +64,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   refuseOpenBind(host, options.auth.required);
   const server = createServer({
     maxHeaderSize: MAX_HEADERS,
+    // Two Host headers are a list then, which is refused; without it the first one counts.
+    joinDuplicateHeaders: true,
+    // A request without one is answered here, with a reason.
+    requireHostHeader: false,
     headersTimeout: Math.min(HEADERS_TIMEOUT, arrival),
     requestTimeout: arrival,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL, arrival / 2),
@@ -160,7 +164,7 @@ function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, served.settings);
   trace.route = found?.route.path ?? trace.route;
-  const principal = found?.route.open ? undefined : admit(arrival, served, found?.route.anonymous);
+  const principal = found?.route.open ? greet(arrival) : admit(arrival, served, found?.route.anonymous);
   if (principal === 'refused') return;
 
   if (found === undefined) return sendError(response, 404, `no such route: ${path}`);
@@ -174,6 +178,12 @@ function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
   return serve({ request, response, query, principal, parts, trace }, served);
 }
 
+/** On a route that anybody may ask. */
+function greet({ request, response }: Arrival): undefined | 'refused' {
+  const wrong = malformedHost(request);
+  return wrong && no(response, wrong.status, wrong);
+}
+
 /** Who asks, after every check; where one fails, the answer is on its way. */
 function admit(
   { request, response, trace }: Arrival,
@@ -183,7 +193,7 @@ function admit(
   const { url = '/', method = '' } = request;
   const { host, hosts, trustProxy, cors } = settings;
   const stranger = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
-  if (stranger !== undefined) return no(response, 403, stranger);
+  if (stranger !== undefined) return no(response, stranger.status, stranger);
   if (url.length > MAX_URL) return no(response, 414, `the URL is longer than ${MAX_URL} characters`);
   if (crossOrigin(request, response, cors.origins)) return 'refused';
   if (stopping.aborted) return no(response, 503, 'mcpx is stopping', { Connection: 'close' });

@@ -1,0 +1,54 @@
+/** `host[:port]` as in Host, Origin and request targets, read strictly: names are compared whole or not at all. https://www.rfc-editor.org/rfc/rfc9110#section-7.2 */
+import { isIPv4, isIPv6 } from 'node:net';
+
+export interface Authority {
+  /** As `canonicalHost` writes it. */
+  name: string;
+  /** Undefined where none is written. */
+  port: number | undefined;
+}
+
+/** No user, no percent-encoding, no zone of an address: clients send none of them, and two readers may take them for different hosts. */
+const AUTHORITY = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?))(?::(\d{0,5}))?$/i;
+const MAX_NAME = 255;
+const MAX_PORT = 65_535;
+
+/** Undefined for what is not exactly one host with at most one port. */
+export function parseAuthority(text: string): Authority | undefined {
+  const [, address, name = '', digits = ''] = AUTHORITY.exec(text) ?? [];
+  const isValid = address === undefined ? name !== '' && !name.includes('..') : isIPv6(address);
+  if (!isValid || name.length > MAX_NAME || Number(digits) > MAX_PORT) return undefined;
+  return { name: canonicalHost(address ?? name), port: digits === '' ? undefined : Number(digits) };
+}
+
+/** One spelling for each host: lower case, no dot at the end, IPv6 at its shortest, an IPv4 address in IPv6 as IPv4. */
+export function canonicalHost(host: string): string {
+  const address = host.replace(/%.*$/, '');
+  if (!isIPv6(address)) return host.toLowerCase().replace(/\.$/, '');
+  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short);
+  return mapped === null ? short : mapped.slice(1).flatMap(twoBytes).join('.');
+}
+
+function twoBytes(group: string): number[] {
+  const value = Number.parseInt(group, 16);
+  return [value >> 8, value & 255];
+}
+
+/** `localhost`, `::1` and 127.0.0.0/8; a name that only begins like an address is not one. */
+export function isLoopback(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+const DEFAULT_PORTS = new Map([
+  ['http', 80],
+  ['https', 443],
+]);
+
+/** Whether a page of this Origin was loaded from this host; over TLS too, which a proxy in front may add. */
+export function isOriginOf(origin: string, host: Authority): boolean {
+  const [, scheme = '', rest = ''] = /^([a-z]+):\/\/(.*)$/.exec(origin) ?? [];
+  const usual = DEFAULT_PORTS.get(scheme);
+  const page = usual === undefined ? undefined : parseAuthority(rest);
+  return page !== undefined && page.name === host.name && (page.port ?? usual) === (host.port ?? usual);
+}
