@@ -2,9 +2,12 @@
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { resolveTokens } from '../config/env.ts';
+import { secretKeyFile } from '../config/store.ts';
+import { worldOf } from '../config/world.ts';
 import type { Administration } from '../listen/gateway.ts';
 import { refuseOpenBind } from '../listen/guard.ts';
 import { type HttpListener, listenHttp } from '../listen/http.ts';
+import { createSecretKey } from '../listen/secret-key.ts';
 import type { Log } from '../observe/log.ts';
 import { createAuthenticator } from '../policy/auth.ts';
 
@@ -22,7 +25,10 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const { http } = config.settings;
   let auth = createAuthenticator(resolveTokens(http.auth.tokens));
-  const listener = await listenHttp({ gateway: app, settings: http, auth, ...more });
+  // The demo leaves nothing behind.
+  const file = config.files.length === 0 ? undefined : secretKeyFile(worldOf());
+  const secretKey = createSecretKey({ file, log: more.log });
+  const listener = await listenHttp({ gateway: app, settings: http, auth, secretKey, ...more });
   app.start();
   return {
     listener,

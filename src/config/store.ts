@@ -24,6 +24,11 @@ export function secretsFile(world: World): string {
   return pathsOf(world).join(homeFolder(world), 'secrets.env');
 }
 
+/** The key that seals what clients carry, so that it is good after a restart; 0600. */
+export function secretKeyFile(world: World): string {
+  return pathsOf(world).join(homeFolder(world), 'secret.key');
+}
+
 export interface ConfigFiles {
   /** Lowest first. None when nothing was named and nothing is there. */
   files: string[];

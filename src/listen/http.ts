@@ -17,6 +17,7 @@ import { refuse, sendError } from './refuse.ts';
 import { createRounds } from './rounds.ts';
 import { findRoute, type Serve, type Served } from './routes.ts';
 import { createSeal } from './seal.ts';
+import type { SecretKey } from './secret-key.ts';
 import { createSessions, type Member } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
 import { createUnderWay } from './under-way.ts';
@@ -28,6 +29,8 @@ export interface HttpOptions {
   settings: Settings['http'];
   auth: Authenticator;
   log: Log;
+  /** Seals what clients carry (default: one that is known to this process only). */
+  secretKey?: SecretKey;
   /** Changes at run time, for admin tokens. */
   admin?: Administration;
   /** ms in which a request must have arrived (default 30 s, its headers 10 s). */
@@ -78,7 +81,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const limits = { ...settings };
   const sessions: McpDeps['sessions'] = createSessions(limits, parking.sweep);
   const rounds = createRounds();
-  const seal = createSeal({ key: options.auth.key });
+  const seal = createSeal(options.secretKey);
   const stopping = new AbortController();
   const bodies = createBudget(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
   const mcp: McpDeps = { gateway, ...limitsOf(settings), bodies, sessions, parking, rounds, seal, log };

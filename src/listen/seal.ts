@@ -1,6 +1,7 @@
 /** What a client carries from one request to the next for a server: it must come back unchanged, from the same client, with the same request, in time. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Origin } from './rounds.ts';
+import { createSecretKey, type SecretKey } from './secret-key.ts';
 
 export interface Seal {
   close(state: string, origin: Origin): string;
@@ -8,19 +9,19 @@ export interface Seal {
   open(sealed: string, origin: Origin): string | undefined;
 }
 
-export interface SealOptions {
-  /** The same wherever the next request of a client may arrive (default: known to this process only). */
-  key?: Buffer | undefined;
-}
-
 /** ms that a client has for its answer; people are asked, so that it is long. */
 const LIFETIME = 10 * 60_000;
+const PURPOSE = 'mcpx requestState';
 
-export function createSeal({ key = randomBytes(32) }: SealOptions = {}): Seal {
-  const sign = (payload: string, { principal, profile, words }: Origin) =>
-    createHmac('sha256', key)
+/** The key must not depend on anything that a client knows, such as its token. */
+export function createSeal(secret: SecretKey = createSecretKey()): Seal {
+  let key: Buffer | undefined;
+  const sign = (payload: string, { principal, profile, words }: Origin) => {
+    key ??= secret.derive(PURPOSE);
+    return createHmac('sha256', key)
       .update(JSON.stringify([principal?.name ?? null, profile, words, payload]))
       .digest('base64url');
+  };
   return {
     close(state, origin) {
       const payload = Buffer.from(JSON.stringify([Date.now() + LIFETIME, state])).toString('base64url');

@@ -1,5 +1,5 @@
 /** Bearer tokens: which configured token a request carries, compared without leaking how much of it was right. */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Token } from '../config/config.ts';
 import { sameJson } from '../config/json.ts';
 
@@ -9,8 +9,6 @@ export interface Principal extends Omit<Token, 'token'> {}
 export interface Authenticator {
   /** False when no token is configured: then everybody on loopback may in. */
   readonly required: boolean;
-  /** A secret for what clients carry and must not change: the same wherever the same tokens are configured; undefined where none is. */
-  readonly key?: Buffer | undefined;
   /** The principal of an `Authorization` header, or undefined. */
   principal(header: string | undefined): Principal | undefined;
   /** Whether somebody may still in: one of its principals, or nobody in particular where no token is required. */
@@ -30,7 +28,6 @@ export function createAuthenticator(
   });
   return {
     required: known.length > 0,
-    key: known.length > 0 ? keyOf(known.map(({ digest }) => digest)) : undefined,
     knows: (principal) =>
       principal === undefined ? known.length === 0 : known.some((token) => token.principal === principal),
     same: (principal, hashed) =>
@@ -48,11 +45,6 @@ export function createAuthenticator(
 /** A profile that a token does not name is as good as missing. */
 export function mayUseProfile(principal: Pick<Principal, 'profiles'>, profile: string): boolean {
   return principal.profiles === undefined || principal.profiles.includes(profile);
-}
-
-/** Nobody who knows one token of several knows it. */
-function keyOf(digests: Buffer[]): Buffer {
-  return createHmac('sha256', Buffer.concat(digests)).update('mcpx request state').digest();
 }
 
 function digest(secret: string): Buffer {

@@ -5,6 +5,7 @@ import { RpcError } from '../../src/errors.ts';
 import type { Downstream, Exchange } from '../../src/front/front.ts';
 import type { Administration, Gateway, LiveEvent, OpenOptions } from '../../src/listen/gateway.ts';
 import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
+import type { SecretKey } from '../../src/listen/secret-key.ts';
 import { createLedger, describeSavings } from '../../src/observe/ledger.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { Happening } from '../../src/observe/observer.ts';
@@ -50,6 +51,7 @@ export async function stage(
   }: {
     arrival?: number;
     admin?: Administration;
+    secretKey?: SecretKey;
     tokens?: ReturnType<typeof token>[];
     auth?: Authenticator;
     /** Of tools that belong to a server. */

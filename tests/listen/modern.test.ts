@@ -1,10 +1,14 @@
 /** MCP of 2026-07-28 over HTTP: requests that stand alone, questions in rounds, subscriptions. */
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DEFAULTS } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import { parseExact } from '../../src/exact.ts';
 import type { HttpListener } from '../../src/listen/http.ts';
 import { createRounds } from '../../src/listen/rounds.ts';
+import { createSecretKey } from '../../src/listen/secret-key.ts';
 import { createAuthenticator } from '../../src/policy/auth.ts';
 import { stopClock } from '../setup/clock.ts';
 import { type Act, BOTH, closeAll, gate, note, rpc, send, stage, token } from './harness.ts';
@@ -366,6 +370,22 @@ describe('a question', () => {
       inputResponses,
     });
     expect(seen).toHaveLength(4);
+  });
+
+  test('of a server of this era is good after a restart with the same key, and for nobody who knows only the tokens', async () => {
+    const tokens = [token('a', 'ka')];
+    const mine = { headers: { authorization: 'Bearer ka' } };
+    const file = join(mkdtempSync(join(tmpdir(), 'mcpx-key-')), 'secret.key');
+    onTestFinished(() => rmSync(dirname(file), { recursive: true, force: true }));
+    const begin = (more = {}) => stage({ ask: relayed }, { tokens, ...more });
+    const before = await begin({ secretKey: createSecretKey({ file }) });
+    const { requestState } = (await call(before.url, {}, mine)).result;
+    await before.listener.close();
+    const answered = { inputResponses: { q1: 'yes' }, requestState };
+    const after = await begin({ secretKey: createSecretKey({ file }) });
+    expect((await call(after.url, answered, mine)).result.got).toEqual({ q1: 'yes' });
+    const other = await begin();
+    expect((await call(other.url, answered, mine)).error.code).toBe(-32602);
   });
 
   test('of a task is answered by a request of its own, whose answers are arguments', async () => {
