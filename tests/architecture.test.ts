@@ -26,7 +26,7 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 
 /** Lowest first; folders of one row may not import each other. */
 const LAYERS = [
-  ['errors', 'version', 'exact'],
+  ['errors', 'version', 'exact', 'invisible'],
   ['files', 'in-flight'],
   ['observe'],
   ['config'],

@@ -1,7 +1,7 @@
 /** Asks one upstream for everything it offers: paging, bounds, and the cleaning of names and descriptions. */
 import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { clean, cut, oneLine } from '../render/text.ts';
+import { clean, cleanName, cut } from '../render/text.ts';
 import type { Connection, Hello } from '../upstream/connection.ts';
 import { isRecord, METHOD_NOT_FOUND } from '../wire/message.ts';
 
@@ -144,13 +144,15 @@ function readTools(items: Item[], server: string, log: Log): ListedTool[] {
     const listed = readTool(item);
     if (typeof listed === 'string') log.warn(`a tool of "${server}" is left out: ${listed}`);
     else if (!byName.has(listed.tool.name)) byName.set(listed.tool.name, listed);
+    else if (byName.get(listed.tool.name)?.upstreamName !== listed.upstreamName)
+      log.warn(`a tool of "${server}" is left out: its name looks like that of another, "${listed.tool.name}"`);
   }
   return [...byName.values()];
 }
 
 function readTool(item: Item): ListedTool | string {
   if (typeof item.name !== 'string') return 'it has no name';
-  const name = oneLine(clean(item.name));
+  const name = cleanName(item.name);
   if (name === '') return 'its name is empty';
   if (name.length > MAX_NAME) return `its name is longer than ${MAX_NAME} characters`;
   if (!withinBounds(item.inputSchema) || !withinBounds(item.outputSchema))

@@ -1,5 +1,6 @@
 /** What `exec` may truthfully say of itself: as much as holds for every tool that it can run. */
 import type { Tool } from '../catalog/list.ts';
+import { isHarmless, isReadOnly } from '../render/tool-hints.ts';
 import type { ServerView } from '../router/router.ts';
 
 /**
@@ -11,8 +12,8 @@ export function execAnnotations(servers: ServerView[]): NonNullable<Tool['annota
   const all = servers.flatMap(({ tools }) => tools.map(({ annotations }) => annotations ?? {}));
   const every = (holds: (hints: NonNullable<Tool['annotations']>) => boolean) =>
     known && all.length > 0 && all.every(holds);
-  const readOnlyHint = every((hints) => hints.readOnlyHint === true);
-  const harmless = every((hints) => hints.readOnlyHint === true || hints.destructiveHint === false);
+  const readOnlyHint = every(isReadOnly);
+  const harmless = every(isHarmless);
   return {
     readOnlyHint,
     ...(harmless && { destructiveHint: false }),

@@ -1,5 +1,6 @@
 /** The `exec` tool: runs one tool, or several as a batch, and shapes what they answer for a model. */
 import { McpxError } from '../errors.ts';
+import { isReadOnly } from '../render/tool-hints.ts';
 import { readCalls, runBatch, type Slot } from '../router/batch.ts';
 import { compileProjection, type Projection } from '../router/project.ts';
 import { isText, shapeResult, valuesOf } from '../router/results.ts';
@@ -43,7 +44,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
 
   async function mustRead({ server, tool }: Located): Promise<void> {
     const { annotations } = await router.tool(server, tool);
-    if (annotations?.readOnlyHint === true && annotations.destructiveHint !== true) return;
+    if (isReadOnly(annotations)) return;
     throw new McpxError('arguments', `"${server}.${tool}" does not say that it only reads, so it was not run`, {
       hint: `run it with ${dialect.exec}`,
     });

@@ -1,5 +1,6 @@
 /** Logging: one line per event on stderr, as text or JSON, and into a file where one is set; stdout is never touched. */
 import { messageOf } from '../errors.ts';
+import { escapeInvisible } from '../invisible.ts';
 import { gather } from './gather.ts';
 import { appendBounded, type Bounds } from './rotate.ts';
 
@@ -71,7 +72,7 @@ function textLine(said: Said): string {
 
 /** A message of several lines is indented from the second on, so that none of them looks like another message. */
 function carefulLine({ level, message, fields }: Said): string {
-  return `mcpx ${level}: ${visible(message).replaceAll('\n', '\n  ')}${tailOf(fields, plain)}`;
+  return `mcpx ${level}: ${escapeInvisible(message).replaceAll('\n', '\n  ')}${tailOf(fields, plain)}`;
 }
 
 function tailOf(fields: LogFields = {}, write: (value: unknown) => string): string {
@@ -94,15 +95,8 @@ const WORD = /^[\x21-\x7e]+$/;
 function plain(value: unknown): string {
   if (typeof value === 'number') return `${value}`;
   if (typeof value === 'string' && WORD.test(value)) return value;
-  const text = visible(typeof value === 'string' ? value : JSON.stringify(value));
+  const text = escapeInvisible(typeof value === 'string' ? value : JSON.stringify(value));
   return /\s/.test(text) ? JSON.stringify(text) : text;
-}
-
-/** Controls but tab and newline, and marks that reorder text: names from outside may hold them, and a terminal would obey. */
-const UNSEEN = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
-
-function visible(text: string): string {
-  return text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** A full disk or a missing folder must not stop the proxy: stderr has the lines, and is told once what is wrong with the file. */

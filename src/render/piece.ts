@@ -1,4 +1,5 @@
 /** Pieces of a TypeScript type and how they combine: alternatives, intersections, literals, keys, parentheses. */
+import { escapeInvisible } from '../invisible.ts';
 
 /** `level` tells where parentheses are needed, `notes` what the nearest comment should say. */
 export interface Piece {
@@ -52,11 +53,7 @@ export function operand({ text, level }: Piece): string {
 
 /** JSON is a literal type as it stands; what a reader cannot see is escaped. */
 export function literal(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'unknown';
-  return json.replace(
-    /[\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return escapeInvisible(JSON.stringify(value) ?? 'unknown');
 }
 
 /** Quoted unless plainly an identifier; what lies beyond the basic plane depends on the reader's edition of Unicode. */

@@ -1,5 +1,6 @@
 /** Plain text: cutting by code point, cleaning what comes from outside, and finding the nearest name. */
 import { editDistance } from '../config/nearest.ts';
+import { removeAllInvisible, removeInvisible } from '../invisible.ts';
 
 /** The first `max` code points; a cut text ends in "…", which counts. Never splits a surrogate pair. */
 export function cut(text: string, max: number): string {
@@ -16,16 +17,14 @@ export function cut(text: string, max: number): string {
 const ANSI =
   /(?:\u001B\][^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C)?|(?:\u001B\[|\u009B)[0-?]*[ -/]*[@-~]?|\u001B[ -/]*[0-~]?)/g;
 
-/** C0 and C1 controls but tab and newline, bidi marks, overrides and isolates, and the tag characters that hide text from eyes. */
-const UNSEEN =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
-
-/** A name or description from outside: newline and tab stay, everything that could move a cursor or reorder text goes. */
+/** A description from outside: newline and tab stay, everything that could move a cursor, reorder text or hide words goes. */
 export function clean(text: string): string {
-  return text
-    .replace(/\r\n?|[\u2028\u2029]/g, '\n')
-    .replace(ANSI, '')
-    .replace(UNSEEN, '');
+  return removeInvisible(text.replace(/\r\n?|[\u2028\u2029]/g, '\n').replace(ANSI, ''));
+}
+
+/** A name from outside, on one line: what is not seen of it goes, so that two names that look the same are the same. */
+export function cleanName(name: string): string {
+  return oneLine(removeAllInvisible(clean(name)));
 }
 
 /** Everything on one line, runs of white space as one space. */
@@ -38,7 +37,7 @@ const MAX_NAME = 200;
 
 /** A name that somebody sent, fit to be repeated in a sentence: on one line, without what eyes do not see, and not too long. */
 export function asName(name: unknown): string {
-  return cut(oneLine(clean(String(name).slice(0, 8 * MAX_NAME))), MAX_NAME);
+  return cut(cleanName(String(name).slice(0, 8 * MAX_NAME)), MAX_NAME);
 }
 
 /** Longest name that is compared letter by letter: the cost grows with the square. */

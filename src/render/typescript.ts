@@ -2,6 +2,7 @@
 import { blockComment, commentText } from './notes.ts';
 import { dereference, directParts, isSchema, namedSchemas, type Schema, schemasIn } from './schema.ts';
 import { clean, cut, oneLine } from './text.ts';
+import { effectsInWords } from './tool-hints.ts';
 import { descriptionOf, TOP, type TypeStyle, type Writing, withComment, writeType } from './type.ts';
 
 /** As much of a listed tool as rendering needs. */
@@ -90,13 +91,7 @@ function fullForm(tool: RenderableTool, maxDescription: number | undefined): str
 /** What a tool says of its own effects, in words; nothing where it says what is taken for granted. */
 function hints(annotations: unknown): string {
   if (!isSchema(annotations)) return '';
-  const { readOnlyHint, destructiveHint, idempotentHint } = annotations;
-  const words = [
-    readOnlyHint === true && 'read-only',
-    readOnlyHint !== true && destructiveHint === true && 'destructive',
-    readOnlyHint !== true && destructiveHint === false && 'not destructive',
-    readOnlyHint !== true && idempotentHint === true && 'idempotent',
-  ].filter((word) => word !== false);
+  const words = effectsInWords(annotations);
   return words.length === 0 ? '' : `(${words.join(', ')})`;
 }
 

@@ -3,7 +3,8 @@ import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import type { Gate } from '../policy/limits.ts';
-import { type Asking, confirmed, isReadOnly } from './confirm.ts';
+import { isReadOnly } from '../render/tool-hints.ts';
+import { type Asking, confirmed } from './confirm.ts';
 import { reasonOf } from './failures.ts';
 
 export interface Admission {
@@ -24,7 +25,7 @@ export function createAdmission({ policy, gate }: AdmissionOptions): Admission {
   // Looked at for each call: the config may change while it runs.
   const asks = () => policy.confirm === 'destructive';
   return {
-    confirm: (call, tool, args) => (asks() && !isReadOnly(tool) ? confirmed(call, tool, args) : undefined),
+    confirm: (call, tool, args) => (asks() && !isReadOnly(tool.annotations) ? confirmed(call, tool, args) : undefined),
     enter() {
       if (gate.enter()) return;
       throw new McpxError('overloaded', `${gate.limit} calls are under way already`, {

@@ -22,11 +22,6 @@ const MAX_ARGUMENTS = 300;
 /** ms for an answer; people are asked, so that it is long. */
 const PATIENCE = 10 * 60_000;
 
-/** What a server says of its tool; a hint, which an honest server sets. */
-export function isReadOnly({ annotations }: Tool): boolean {
-  return annotations?.readOnlyHint === true;
-}
-
 /** Resolves when the call may run; rejects with `refused` otherwise. */
 export async function confirmed(call: Asking, tool: Tool, args: unknown): Promise<void> {
   const subject = `"${call.server}.${tool.name}"`;

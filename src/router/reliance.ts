@@ -1,7 +1,8 @@
 /** What a call relies on: that its tool, on the conversation that the call goes on, is the one that its client was shown. */
 import type { Catalog } from '../catalog/catalog.ts';
-import type { ListedTool, Tool } from '../catalog/list.ts';
+import type { ListedTool } from '../catalog/list.ts';
 import type { McpxError } from '../errors.ts';
+import { isRepeatable } from '../render/tool-hints.ts';
 import type { CallOptions, Connection, Hello, Reliance } from '../upstream/connection.ts';
 import type { Params } from '../wire/message.ts';
 import type { Views } from './views.ts';
@@ -47,7 +48,7 @@ export class ShownTool implements Reliance {
     const listed = this.#unchanged();
     Object.assign(this.#looked, { listed, revision: catalog.revision });
     this.#params.name = listed.upstreamName;
-    request.repeatable = mayRepeat(listed.tool);
+    request.repeatable = isRepeatable(listed.tool.annotations);
     return true;
   }
 
@@ -62,9 +63,4 @@ export class ShownTool implements Reliance {
     if (held !== undefined) throw held;
     return listed;
   }
-}
-
-/** A call runs at most once, unless its server says that twice is as good. */
-export function mayRepeat({ annotations }: Tool): boolean {
-  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 }

@@ -82,6 +82,18 @@ describe('listing', () => {
     expect(sent.at(-1)?.params?.name).toBe('run\u202eme');
   });
 
+  test('a name with characters that nobody sees is shown without them, and its twin is left out and said', async () => {
+    const { entry, router, sent, logged } = await listed({
+      tools: [{ name: 'read\u200b_fi\ufe0fle', description: 'Reads\u2060 a\u{e0041} file.' }, { name: 'read_file' }],
+    });
+    expect(entry.offer.tools).toMatchObject([
+      { tool: { name: 'read_file', description: 'Reads a file.' }, upstreamName: 'read\u200b_fi\ufe0fle' },
+    ]);
+    await router.call({ server: 'one', tool: 'read_file', caller: { key: 'k', capabilities: {} } });
+    expect(sent.at(-1)?.params?.name).toBe('read\u200b_fi\ufe0fle');
+    expect(logged.filter((line) => line.includes('its name looks like that of another, "read_file"'))).toHaveLength(1);
+  });
+
   test('titles, prompts and resources are cleaned as well; a prompt with a name that cannot be shown is left out', async () => {
     const { entry, logged } = await listed({
       capabilities: { tools: {}, prompts: {}, resources: {} },

@@ -143,6 +143,11 @@ describe('tools/list', () => {
       ],
       { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     ],
+    [
+      'nothing where a tool says that it reads and destroys',
+      [{ readOnlyHint: true, destructiveHint: true }],
+      { readOnlyHint: false, openWorldHint: true },
+    ],
     ['nothing where there is no tool', [], { readOnlyHint: false, openWorldHint: true }],
   ];
 

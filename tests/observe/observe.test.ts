@@ -19,10 +19,10 @@ test('a text line has the level, the message and the fields', () => {
 });
 
 test('what comes from outside forges no line and moves no cursor', () => {
-  const name = 'x"\nmcpx error: forged\u001b[2J\u0000\u202e';
+  const name = 'x"\nmcpx error: forged\u001b[2J\u0000\u202e\u200b\u{e0041}';
   const [line = ''] = lines({}, (log) => log.warn(`no tool "${name}"`, { server: 'a\u001b[31m', path: 'b\nc' }));
   expect(line).toBe(
-    'mcpx warn: no tool "x"\n  mcpx error: forged\\u001b[2J\\u0000\\u202e" server=a\\u001b[31m path="b\\nc"\n',
+    'mcpx warn: no tool "x"\n  mcpx error: forged\\u001b[2J\\u0000\\u202e\\u200b\\udb40\\udc41" server=a\\u001b[31m path="b\\nc"\n',
   );
   const [json = ''] = lines({ format: 'json' }, (log) => log.warn(name));
   expect([json.split('\n').length, JSON.parse(json).message]).toEqual([2, name]);

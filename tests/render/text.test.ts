@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { editDistance } from '../../src/config/nearest.ts';
-import { clean, cut, nearest, oneLine } from '../../src/render/text.ts';
 import { processorTime } from '../setup/processor.ts';
+import { clean, cleanName, cut, nearest, oneLine } from '../../src/render/text.ts';
 
 test('a cut text never splits a character and counts its ellipsis', () => {
   expect(cut('😀😀😀😀', 3)).toBe('😀😀…');
@@ -31,6 +31,12 @@ const CLEANED: [string, string, string][] = [
   ['other controls go', 'a\u0000\u0007\u007f\u0085b', 'ab'],
   ['bidi overrides and isolates go', 'a\u202eb\u2066c\u2069\u200f', 'abc'],
   ['hidden tag characters go', `a${String.fromCodePoint(0xe0041)}b`, 'ab'],
+  ['zero-width characters go', 'a\u200bb\u200cc\u200dd\u2060e\ufefff', 'abcdef'],
+  ['soft hyphens, fillers and invisible operators go', 'a\u00adb\u180ec\u2061\u2064d\u3164e', 'abcde'],
+  ['bytes hidden in variation selectors go', 'a\ufe00\ufe0fb\u{e0100}\u{e01ef}❤\u{e0120}', 'ab❤'],
+  ['joiners go where they join nothing', '👩\u200d a\u200d👩 می\u200c\u200c\u200bخ', '👩 a👩 می\u200cخ'],
+  ['emoji keep their form', '❤️ 1️⃣ 👩🏽‍🚀 ☎︎', '❤️ 1️⃣ 👩🏽‍🚀 ☎︎'],
+  ['letters of Indic scripts keep their joiners', 'क्\u200dष ശ്രീ\u200c', 'क्\u200dष ശ്രീ\u200c'],
   ['joined emoji and other scripts stay', '👩‍💻 中文 می‌خواهم', '👩‍💻 中文 می‌خواهم'],
 ];
 
@@ -46,6 +52,14 @@ test('nothing cleaned needs cleaning again, and no control is left', () => {
       expect(once).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
     }),
   );
+});
+
+test.each([
+  ['read\u200b_fi\u200dle\ufeff', 'read_file'],
+  ['❤️ 👩‍💻 می‌خواهم', '❤ 👩💻 میخواهم'],
+  ['two\n lines\u{e0041}', 'two lines'],
+])('of a name %j only what is seen is left', (name, seen) => {
+  expect(cleanName(name)).toBe(seen);
 });
 
 test('one line is one line', () => {

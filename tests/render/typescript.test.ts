@@ -157,7 +157,8 @@ test('descriptions are cut where the options say so', () => {
 const EFFECTS: [Record<string, unknown> | undefined, string][] = [
   [undefined, ''],
   [{ title: 'Reads', openWorldHint: true }, ''],
-  [{ readOnlyHint: true, idempotentHint: true, destructiveHint: true }, '(read-only)'],
+  [{ readOnlyHint: true, idempotentHint: true }, '(read-only)'],
+  [{ readOnlyHint: true, destructiveHint: true }, '(destructive)'],
   [{ readOnlyHint: false, destructiveHint: true }, '(destructive)'],
   [{ destructiveHint: false, idempotentHint: true }, '(not destructive, idempotent)'],
 ];

@@ -11,6 +11,7 @@ const TOOLS = [
   { name: 'read', annotations: { readOnlyHint: true } },
   { name: 'write', annotations: { readOnlyHint: false } },
   { name: 'odd', annotations: { readOnlyHint: 'yes' } },
+  { name: 'both', annotations: { readOnlyHint: true, destructiveHint: true } },
   { name: 'plain' },
 ];
 const ASKING: Settings = { ...DEFAULTS, policy: { ...DEFAULTS.policy, confirm: 'destructive' } };
@@ -47,21 +48,24 @@ function asked(answer: unknown, more: Partial<ToolCall> = {}, capabilities: obje
 }
 
 describe('confirmation', () => {
-  test.each(['write', 'odd', 'plain'])('"%s" waits for a yes, with its name and its arguments', async (tool) => {
-    const { router, sent } = stage(ASKING);
-    const { call, questions } = asked({ action: 'accept', content: {} }, { tool });
-    await router.call(call);
-    expect(questions).toEqual([
-      {
-        method: 'elicitation/create',
-        params: {
-          message: `Run "files.${tool}"? It is not declared read-only. Arguments: {"path":"/a"}`,
-          requestedSchema: { type: 'object', properties: {} },
+  test.each(['write', 'odd', 'both', 'plain'])(
+    '"%s" waits for a yes, with its name and its arguments',
+    async (tool) => {
+      const { router, sent } = stage(ASKING);
+      const { call, questions } = asked({ action: 'accept', content: {} }, { tool });
+      await router.call(call);
+      expect(questions).toEqual([
+        {
+          method: 'elicitation/create',
+          params: {
+            message: `Run "files.${tool}"? It is not declared read-only. Arguments: {"path":"/a"}`,
+            requestedSchema: { type: 'object', properties: {} },
+          },
         },
-      },
-    ]);
-    expect(sent).toHaveLength(1);
-  });
+      ]);
+      expect(sent).toHaveLength(1);
+    },
+  );
 
   test('a tool that is declared read-only runs at once, and so does everything where nobody is to be asked', async () => {
     const first = asked({ action: 'decline' }, { tool: 'read' });

@@ -73,6 +73,7 @@ describe('a call', () => {
       { name: 'reads', annotations: { readOnlyHint: true } },
       { name: 'again', annotations: { idempotentHint: true } },
       { name: 'odd', annotations: { readOnlyHint: 'yes' } },
+      { name: 'both', annotations: { readOnlyHint: true, destructiveHint: true } },
     ];
     const { router } = world({
       tools,
@@ -87,6 +88,7 @@ describe('a call', () => {
       ['reads', true, 'test'],
       ['again', true, 'test'],
       ['odd', false, 'test'],
+      ['both', false, 'test'],
     ]);
   });
 
