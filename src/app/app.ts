@@ -119,7 +119,7 @@ export function createApp(initial: Config, options: AppOptions): App {
   };
   const enter = (found: Running, { key, lasts }: Arriving, principal: Principal | undefined): Entrance => {
     const { catalog, pool } = found;
-    const caller: Caller = { key, lasts, capabilities: {} };
+    const caller: Caller = { key, principal: principal?.name, lasts, capabilities: {} };
     const offered = setOf(caller);
     let left = false;
     // Nobody would end what is begun for one that has left.

@@ -15,7 +15,7 @@ import type { Observer } from '../observe/observer.ts';
 import type { Usage } from '../observe/usage.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
-import { answerQuestion, belongsToCall } from '../router/reverse.ts';
+import { answerQuestion, mayHear, passToCall } from '../router/reverse.ts';
 import { createTasks, type Tasks } from '../router/tasks.ts';
 import { createWishes, type Wishes } from '../router/wishes.ts';
 import type { PoolChange } from '../upstream/member.ts';
@@ -77,12 +77,14 @@ export function runProfile(
     stderr,
     events: {
       notification: (server, heard, connection) => {
-        const { owner } = connection;
-        for (const one of pool.affected(connection)) catalog.noticed(server, heard.method, one);
-        if (belongsToCall(heard)) return;
-        for (const front of fronts) {
-          if (owner === undefined || front.key === owner) front.heard(server, heard.method, heard.params, connection);
-        }
+        const { method, params } = heard;
+        for (const one of pool.affected(connection)) catalog.noticed(server, method, one);
+        const passed = passToCall(heard, connection);
+        if (passed === 'dropped')
+          log.debug('a log message is dropped: it may be about calls of several tokens', { server });
+        if (passed !== undefined) return;
+        for (const front of fronts)
+          if (mayHear(method, front, connection)) front.heard(server, method, params, connection);
       },
       request: (server, request, incoming, { owner }) => {
         const only = owner === undefined ? undefined : [...fronts].find(({ key }) => key === owner);

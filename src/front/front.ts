@@ -95,6 +95,8 @@ export interface Face {
 export interface Front {
   /** The key of its downstream. */
   readonly key: string;
+  /** The name of its token. */
+  readonly principal: string | undefined;
   /** Answers a request; throws RpcError or McpxError for what must be a protocol error. */
   request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
   /** The definition of a tool of a server that is shown under this name. */
@@ -186,6 +188,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 
   return {
     key: downstream.key,
+    principal: caller.principal,
     request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId, verbatim }) {
       // Some clients never say so, and go ahead.
       if (method !== 'initialize') arrive();

@@ -1,5 +1,6 @@
 /** Upstream → downstream: what a server asks while it works on a call goes to the client that made the call, and back. */
 import { RpcError } from '../errors.ts';
+import type { Connection } from '../upstream/connection.ts';
 import type { Caller, Heard } from '../upstream/pool.ts';
 import type { InputRequired } from '../upstream/rounds.ts';
 import {
@@ -106,12 +107,32 @@ export async function answerQuestion(
   throw unattributed(server, request.method, about?.ambiguous ? 'several' : 'none');
 }
 
-/** Passes a log message on to the client whose call it belongs to, or to those whose calls it may belong to; false when it belongs to none, or is none. */
-export function belongsToCall({ method, params, about }: Heard): boolean {
-  if (method !== 'notifications/message' || about?.heard === undefined) return false;
-  about.heard({ jsonrpc: '2.0', method, ...(params && { params }) });
-  return true;
+/** Who uses a connection. */
+type Shared = Pick<Connection, 'owner' | 'principals'>;
+
+/**
+ * Passes a log message on to the client whose call it belongs to, or to those of one principal whose calls it may belong to; undefined when it
+ * belongs to no call, or is none. One that may be about calls of several principals, also calls that are over, is dropped.
+ */
+export function passToCall(
+  { method, params, about }: Heard,
+  { owner, principals }: Shared,
+): 'passed' | 'dropped' | undefined {
+  if (method !== LOG_MESSAGE) return undefined;
+  about?.heard?.({ jsonrpc: '2.0', method, ...(params && { params }) });
+  if (about?.heard !== undefined) return 'passed';
+  const mixed = owner === undefined && principals !== undefined && principals.size > 1;
+  return about?.ambiguous || mixed ? 'dropped' : undefined;
 }
+
+/** Whether a client hears what belongs to no call: a log message is for the only principal that has used the connection. Other notifications name whom they are for. */
+export function mayHear(method: string, { key, principal }: Pick<Caller, 'key' | 'principal'>, by: Shared): boolean {
+  if (by.owner !== undefined) return key === by.owner;
+  if (method !== LOG_MESSAGE || by.principals === undefined || by.principals.size === 0) return true;
+  return principal !== undefined && by.principals.has(principal);
+}
+
+const LOG_MESSAGE = 'notifications/message';
 
 /** The answer to a question that no call, or more than one, can be the reason of. */
 function unattributed(server: string, method: string, calls: 'none' | 'several'): RpcError {

@@ -36,6 +36,7 @@ function tied(
     party: way.inputs ?? caller.key,
     caller: caller.key,
     client: caller,
+    principal: caller.principal,
     transparent,
     inputs: way.questions === 'pass' ? way.inputs : undefined,
     repeatable,

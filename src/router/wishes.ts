@@ -108,7 +108,7 @@ export function createWishes({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; l
     const via = pool.get(server, wish.caller);
     if (via?.state.kind !== 'ready') return wake(via);
     wish.via = via;
-    via.request('resources/subscribe', { uri }).catch((error: unknown) => {
+    via.request('resources/subscribe', { uri }, { principal: wish.caller.principal }).catch((error: unknown) => {
       // The next time it is connected it may have it.
       if (wish.via === via) wish.via = undefined;
       log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });

@@ -107,6 +107,8 @@ export interface Connection {
   readonly spec: ServerSpec;
   /** The key of the only caller that it serves; undefined where several share it. */
   readonly owner?: string | undefined;
+  /** The principals that asked it anything, also before a reconnect; two are as good as many. Absent where none did. */
+  readonly principals?: ReadonlySet<string>;
   /** The set of capabilities that it offers, see `offeredKey`: a server lists other tools for other sets. */
   readonly offered: string;
   /** The folder that decides what is started, see `launchFolder`. */
@@ -145,6 +147,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const slots = createSlots({ limit: spec.concurrency, maxWaiting: MAX_WAITING, subject: `server "${spec.name}"` });
   const breaker = createBreaker();
   const standing = createStanding();
+  const principals = new Set<string>();
   let noise = 0;
   /** What is under way beside requests: connects, and questions of the server. */
   let uses = 0;
@@ -206,6 +209,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 
   const request: Connection['request'] = (method, params, wanted) => {
+    if (wanted?.principal !== undefined && principals.size < 2) principals.add(wanted.principal);
     const timed = isTimed(wanted) ? wanted : { ...wanted, timeout: spec.timeout };
     const answer = ask(method, params, timed);
     const plain = lifecycle.link?.hello.era === 'legacy' && !standing.lasts(method, params);
@@ -216,6 +220,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     name: spec.name,
     spec,
     owner: options.owner,
+    principals,
     offered: options.offered ?? '',
     folder: launchFolder(spec, options.workspaceFolder),
     get state() {

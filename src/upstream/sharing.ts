@@ -10,6 +10,8 @@ import type { Introduction } from './era.ts';
 export interface Caller {
   /** Unique per downstream session. */
   key: string;
+  /** The name of its token; undefined where none is required, and then all clients are one principal. */
+  principal?: string | undefined;
   /** A client without a session, which begins anew with each request. */
   lasts?: 'request' | undefined;
   capabilities: Record<string, unknown>;

@@ -48,6 +48,8 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 const NOT_CANCELLABLE = 'initialize';
 
 const NOTHING = () => undefined;
+/** What may be about requests of several principals. */
+const NOBODY: About = { ambiguous: true };
 
 export function createCalls(send: (message: Message) => void, subject: string): Calls {
   const calls = new InFlight<Call>();
@@ -123,7 +125,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
     }
   };
 
-  /** What may be about any request under way is heard by the client of each, once, for the first that wants it. */
+  /** What may be about any request of one principal is heard by the client of each, once, for the first that wants it. */
   const anybody: About = {
     ambiguous: true,
     heard(notification) {
@@ -194,12 +196,14 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       if (origin !== undefined) return find(origin)?.options;
       if (calls.size === 0) return undefined;
       let last: RequestOptions | undefined;
+      let parties = 0;
       for (const { options } of calls.values()) {
         if (!options.asked) continue;
-        if (last && (last.party === undefined || last.party !== options.party)) return anybody;
+        if (last && last.principal !== options.principal) return NOBODY;
+        if (last?.party === undefined || last.party !== options.party) parties += 1;
         last = options;
       }
-      return last;
+      return parties > 1 ? anybody : last;
     },
     hold(origin) {
       if (calls.size === 0) return NOTHING;

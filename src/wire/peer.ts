@@ -53,7 +53,8 @@ export interface Incoming {
 
 /**
  * The request of ours on whose behalf the far side speaks: by the stream it came on, else the only one under way that
- * takes questions, or the last of several for one party. With several parties, it is ambiguous: nobody is asked, and each client hears it once.
+ * takes questions, or the last of several for one party. With several parties, it is ambiguous: nobody is asked, and each client hears it once;
+ * with several principals nobody hears it either.
  */
 export type About = Pick<RequestOptions, 'asked' | 'heard'> & { ambiguous?: true };
 
@@ -86,6 +87,8 @@ export interface RequestOptions {
   party?: string | object | undefined;
   /** Whose request it is: the same for all of one client. */
   client?: object | undefined;
+  /** As whom the client was authenticated: what may be about requests of several principals reaches none of them. */
+  principal?: string | undefined;
 }
 
 export interface Peer {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SILENT } from '../../src/observe/log.ts';
 import { createHeartbeat } from '../../src/router/heartbeat.ts';
-import { answerQuestion, belongsToCall, towards, withServer } from '../../src/router/reverse.ts';
+import { answerQuestion, passToCall, towards, withServer } from '../../src/router/reverse.ts';
 import { createWishes, isLogLevel } from '../../src/router/wishes.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
 import type { Caller } from '../../src/upstream/pool.ts';
@@ -81,10 +81,11 @@ test('a log message goes to whom it is about, and nothing else does', () => {
   const heard: unknown[] = [];
   const about = { heard: (one: unknown) => heard.push(one) };
   const message = { method: 'notifications/message', params: { level: 'info' } };
-  expect(belongsToCall({ ...message, about })).toBe(true);
-  expect(belongsToCall({ ...message, about: undefined })).toBe(false);
-  expect(belongsToCall({ ...message, about: {} })).toBe(false);
-  expect(belongsToCall({ method: 'notifications/resources/updated', params: undefined, about })).toBe(false);
+  expect(passToCall({ ...message, about }, {})).toBe('passed');
+  expect(passToCall({ ...message, about: undefined }, {})).toBeUndefined();
+  expect(passToCall({ ...message, about: {} }, {})).toBeUndefined();
+  expect(passToCall({ ...message, about: { ambiguous: true } }, {})).toBe('dropped');
+  expect(passToCall({ method: 'notifications/resources/updated', params: undefined, about }, {})).toBeUndefined();
   expect(heard).toEqual([{ jsonrpc: '2.0', ...message }]);
 });
 

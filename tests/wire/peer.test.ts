@@ -533,6 +533,32 @@ describe('their requests', () => {
     expect(heard).toEqual(['first of one', 'only of two', 'of nobody']);
   });
 
+  test('that may belong to requests of several principals are heard by nobody', () => {
+    const heard: string[] = [];
+    const abouts: unknown[] = [];
+    const { peer, message, sent } = open({
+      notification: (notification, about) => {
+        abouts.push(about);
+        about?.heard?.(notification);
+      },
+    });
+    const call = (name: string, principal: string) => {
+      const options = { asked: async () => name, heard: () => heard.push(name), party: name, client: {}, principal };
+      void peer.request('call', {}, options);
+    };
+    call('a1', 'a');
+    call('a2', 'a');
+    message({ jsonrpc: '2.0', method: 'n' });
+    expect(heard.splice(0)).toEqual(['a1', 'a2']);
+    call('b', 'b');
+    message({ jsonrpc: '2.0', method: 'n' });
+    expect(heard).toEqual([]);
+    expect(abouts.at(-1)).toEqual({ ambiguous: true });
+    const last = sent.at(-1);
+    message({ jsonrpc: '2.0', method: 'n' }, last && 'id' in last && last.id !== null ? last.id : undefined);
+    expect(heard).toEqual(['b']);
+  });
+
   test('whose answer cannot be written get an error instead', async () => {
     const { ask, sent, far } = open({ request: async () => 'deep' });
     far.refuse = (message) => ('result' in message ? new RangeError('too deep') : undefined);
