@@ -2,6 +2,7 @@
 import { RpcError } from '../errors.ts';
 import { METHOD_NOT_FOUND, type RpcRequest } from '../wire/message.ts';
 import type { Connection } from './connection.ts';
+import { keyAt, type PendingQuestions } from './pending-questions.ts';
 import { type Caller, offeredKey } from './sharing.ts';
 
 export interface LenderOptions {
@@ -9,6 +10,7 @@ export interface LenderOptions {
   create(caller: Caller, asked: (request: RpcRequest) => void): Connection;
   /** Ends one when its last call is over. */
   end(connection: Connection): void;
+  questions: Pick<PendingQuestions, 'placeFor'>;
 }
 
 export interface Lender {
@@ -63,10 +65,13 @@ export function createLender(): Lender {
   return {
     borrow(caller, options) {
       if (curious) return undefined;
-      const key = offeredKey(caller);
-      const found = lent.get(key) ?? begin(key, caller, options);
-      lent.set(key, found);
-      return found.shown;
+      const at = (place: number): Lent => {
+        const key = keyAt(offeredKey(caller), place);
+        const found = lent.get(key) ?? begin(key, caller, options);
+        lent.set(key, found);
+        return found;
+      };
+      return at(options.questions.placeFor(caller.key, (place) => at(place).connection)).shown;
     },
     all: () => [...lent.values()].map(({ connection }) => connection),
   };

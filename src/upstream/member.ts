@@ -5,6 +5,7 @@ import { launchDigest } from '../config/env.ts';
 import { sameJson } from '../config/json.ts';
 import type { Connection, Hello } from './connection.ts';
 import { createLender, type Lender } from './lent.ts';
+import { createPendingQuestions, type PendingQuestions } from './pending-questions.ts';
 import { createSlots, type Slots } from './queue.ts';
 import { type Caller, shareRule } from './sharing.ts';
 
@@ -30,6 +31,7 @@ export interface Member {
   /** By the key of the caller. */
   sessions: Map<string, Connection>;
   lender: Lender;
+  questions: PendingQuestions;
   /** For `share: "call"`: how many run at once. */
   calls: Slots;
   /** The caller whose capabilities were last seen. */
@@ -63,6 +65,7 @@ export function memberOf(spec: ServerSpec, { connect }: Pick<Settings, 'connect'
     views: new Map(),
     sessions: new Map(),
     lender: createLender(),
+    questions: createPendingQuestions(),
     calls: createSlots({ limit: spec.concurrency, maxWaiting: 2048, subject: `server "${spec.name}"` }),
     seen: undefined,
     current: undefined,

@@ -6,6 +6,7 @@ import type { About, Incoming } from '../wire/peer.ts';
 import { type Connection, type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
 import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './member.ts';
 import type { ChildRecords } from './owners.ts';
+import { isFurther, keyAt, type PendingQuestions } from './pending-questions.ts';
 import { perCall } from './percall.ts';
 import { createSlots } from './queue.ts';
 import {
@@ -103,6 +104,7 @@ export function createPool(options: PoolOptions): Pool {
       events: eventsOf(name, options.events, {
         self: () => connection,
         asked,
+        questions: member.questions,
         state(state) {
           if (state.kind === 'ready') member.era = connection.hello?.era;
           // What another has taken the place of says nothing any more.
@@ -120,11 +122,15 @@ export function createPool(options: PoolOptions): Pool {
 
   const shared = (member: Member, caller: Caller | undefined): Connection => {
     const key = caller === undefined ? '' : sharedKey(offeredKey(caller));
-    const found = member.shared.get(key);
-    if (found !== undefined) return found;
-    const made = create(member, 'all', caller);
-    member.shared.set(key, made);
-    return made;
+    const at = (place: number): Connection => {
+      const own = keyAt(key, place);
+      const found = member.shared.get(own) ?? create(member, 'all', caller);
+      member.shared.set(own, found);
+      return found;
+    };
+    // Where the config says that there is one, there is one.
+    const isOnly = caller === undefined || member.spec.share === 'all';
+    return at(isOnly ? 0 : member.questions.placeFor(caller.key, at));
   };
 
   /** What runs serves every set of capabilities. */
@@ -150,6 +156,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const lend = (member: Member, caller: Caller): Connection | undefined =>
     member.lender.borrow(caller, {
+      questions: member.questions,
       create(who, asked) {
         const connection = create(member, 'lent', who, asked);
         member.claimed.add(connection);
@@ -258,7 +265,7 @@ export function createPool(options: PoolOptions): Pool {
 
 /** A connection that only listed is not needed any more once one is there that somebody calls through. */
 function takeOver(member: Member, connection: Connection): void {
-  member.current = connection;
+  if (!isFurther(connection, member.current)) member.current = connection;
   if (!member.claimed.has(connection)) return;
   for (const other of member.shared.values()) {
     if (other !== connection && !member.claimed.has(other)) void other.rest();
@@ -270,13 +277,14 @@ interface Own {
   state: (state: ConnectionState) => void;
   /** Told of questions first; may refuse them. */
   asked: ((request: RpcRequest) => void) | undefined;
+  questions: PendingQuestions;
 }
 
 /** The events of the pool as one connection's own. */
 function eventsOf(
   server: string,
   events: PoolOptions['events'] = {},
-  { self, state, asked }: Own,
+  { self, state, asked, questions }: Own,
 ): NonNullable<ConnectionOptions['events']> {
   const { notification, request } = events;
   return {
@@ -287,7 +295,11 @@ function eventsOf(
     ...(request && {
       async request(question, incoming) {
         asked?.(question);
-        return request(server, question, incoming, self());
+        const { about, origin } = incoming;
+        const answer = request(server, question, incoming, self());
+        // One that came on the stream of its call takes nothing from others.
+        if (about?.asked === undefined || origin !== undefined) return answer;
+        return answer.finally(questions.begin(self(), about.party));
       },
     }),
   };

@@ -56,7 +56,7 @@ export interface Incoming {
  * takes questions, or the last of several for one party. With several parties, it is ambiguous: nobody is asked, and each client hears it once;
  * with several principals nobody hears it either.
  */
-export type About = Pick<RequestOptions, 'asked' | 'heard'> & { ambiguous?: true };
+export type About = Pick<RequestOptions, 'asked' | 'heard' | 'party'> & { ambiguous?: true };
 
 export interface PeerHandlers {
   /** Answers a request; what it throws becomes the JSON-RPC error. Absent: every request is -32601. */

@@ -357,3 +357,60 @@ describe('a server per call', () => {
     expect(upstreams.all().every(({ state }) => state.kind === 'closed')).toBe(true);
   });
 });
+
+describe('while a client has a question to answer', () => {
+  const answering: PoolOptions['events'] = {
+    request: async (_, request, incoming) => incoming.about?.asked?.(request, incoming),
+  };
+  const elicits = (key: string) => caller(key, { elicitation: {} });
+
+  /** A call of that client whose question is not answered before `answer` is called. */
+  async function hold(upstreams: Pool, who: Caller) {
+    let asks = () => {};
+    let answer = () => {};
+    const asking = new Promise<void>((resolve) => {
+      asks = resolve;
+    });
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const asked = async () => {
+      asks();
+      await answered;
+      return { action: 'accept' };
+    };
+    const options = { asked, party: who.key };
+    const done = call(get(upstreams, who), 'ask', { method: 'elicitation/create' }, options);
+    await asking;
+    return async () => {
+      answer();
+      expect(await done).toEqual({ action: 'accept' });
+    };
+  }
+
+  test('others are served by another process, which ends afterwards, and it keeps its own', async () => {
+    const upstreams = pool(serverSpec(), { events: answering });
+    const pid = await pidOf(upstreams, elicits('a'));
+    const answer = await hold(upstreams, elicits('a'));
+    const other = await pidOf(upstreams, elicits('b'));
+    expect(other).not.toBe(pid);
+    expect(await pidOf(upstreams, elicits('c'))).toBe(other);
+    expect(await pidOf(upstreams, elicits('a'))).toBe(pid);
+    // Its state is that of the server, for whoever looks.
+    expect(get(upstreams)).toBe(get(upstreams, elicits('a')));
+    await answer();
+    await until(() => !isRunning(other));
+    expect(await pidOf(upstreams, elicits('b'))).toBe(pid);
+  });
+
+  test('what somebody waits for goes on in the other process', async () => {
+    const upstreams = pool(serverSpec(), { events: answering });
+    const answer = await hold(upstreams, elicits('a'));
+    const other = get(upstreams, elicits('b'));
+    const pid = (await call(other, 'pid')) as number;
+    await other.request('resources/subscribe', { uri: 'test://a' });
+    await answer();
+    await (await hold(upstreams, elicits('a')))();
+    expect([isRunning(pid), other.state.kind]).toEqual([true, 'ready']);
+  });
+});
