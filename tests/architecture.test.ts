@@ -28,6 +28,7 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 const LAYERS = [
   ['errors', 'version', 'exact', 'invisible'],
   ['files', 'in-flight'],
+  ['handles'],
   ['observe'],
   ['config'],
   ['wire', 'policy', 'render'],

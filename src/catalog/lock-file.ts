@@ -55,8 +55,11 @@ export function createLockFile({ path }: { path: string }): LockFile {
 
   const read = (): LockReading => {
     const stamp = stampOf(path);
-    if (known?.stamp !== stamp) known = { stamp, reading: load(path) };
-    return known.reading;
+    if (known?.stamp === stamp) return known.reading;
+    const reading = load(path);
+    // One that cannot be read now, as where no file handle is left, may be readable a moment later.
+    known = reading.kind === 'broken' ? undefined : { stamp, reading };
+    return reading;
   };
   const alone = <T>(work: () => T): Promise<T> => {
     const done = last.then(() => withLock(path, work));

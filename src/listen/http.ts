@@ -3,10 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Settings } from '../config/config.ts';
 import { McpxError, messageOf } from '../errors.ts';
+import { canOpen, handleLimit } from '../handles.ts';
 import type { Log } from '../observe/log.ts';
 import type { Authenticator, Principal } from '../policy/auth.ts';
 import { createBudget, createRate, NO_RATE } from '../policy/limits.ts';
 import { INTERNAL_ERROR } from '../wire/message.ts';
+import { boundConnections, type Connections, connectionBound, TOO_MANY } from './connections.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
@@ -35,6 +37,8 @@ export interface HttpOptions {
   admin?: Administration;
   /** ms in which a request must have arrived (default 30 s, its headers 10 s). */
   arrival?: number;
+  /** Connections at once (default: by the limit of open files). */
+  connections?: number;
 }
 
 export interface HttpListener {
@@ -53,8 +57,8 @@ const CHECK_INTERVAL = 5000;
 const MAX_HEADERS = 16 * 1024;
 /** Characters; longer ones have no business here. */
 const MAX_URL = 8 * 1024;
-/** Sockets at once, those of idle clients included. */
-const MAX_CONNECTIONS = 10_000;
+/** Handles that are left when one more connection is let in. */
+const SPARE_HANDLES = 4;
 /** Bytes of bodies that are held at once, and at least so many of the largest. */
 const MAX_BODIES = 256 * 1024 * 1024;
 const LEAST_BODIES = 4;
@@ -75,7 +79,6 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     requestTimeout: arrival,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL, arrival / 2),
   });
-  server.maxConnections = MAX_CONNECTIONS;
   const { gateway, settings, log } = options;
   const parking = createParking();
   const limits = { ...settings };
@@ -93,9 +96,13 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   });
   answerMalformed(server, tracer);
   const endIdle = closeIdle(server, { since: tracer.idleSince });
+  const connections = boundConnections(server, {
+    ...{ most: options.connections ?? connectionBound(handleLimit()), idleSince: tracer.idleSince, log },
+    hasHandles: () => canOpen(SPARE_HANDLES),
+  });
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     if (!request.url?.startsWith('/')) request.url = originForm(request);
-    visit({ request, response, trace: tracer.begin(request, response) }, served);
+    visit({ request, response, trace: tracer.begin(request, response), connections }, served);
   };
   server.on('request', receive);
   server.on('checkContinue', receive);
@@ -138,6 +145,7 @@ interface Arrival {
   request: IncomingMessage;
   response: ServerResponse;
   trace: Trace;
+  connections: Connections;
 }
 
 function visit(arrival: Arrival, served: Served): void {
@@ -189,7 +197,7 @@ function greet({ request, response }: Arrival): undefined | 'refused' {
 
 /** Who asks, after every check; where one fails, the answer is on its way. */
 function admit(
-  { request, response, trace }: Arrival,
+  { request, response, trace, connections }: Arrival,
   { settings, auth, stopping, mcp }: Served,
   anonymous: true | undefined,
 ): Principal | undefined | 'refused' {
@@ -204,6 +212,9 @@ function admit(
   trace.principal = principal?.name;
   if (auth.required && principal === undefined && !anonymous)
     return no(response, 401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+  const isTrusted = principal !== undefined || !auth.required;
+  if (isTrusted && !connections.accepted(request.socket, principal))
+    return no(response, 503, TOO_MANY, { 'Retry-After': '1', Connection: 'close' });
   if (method === 'POST' && !isTimely({ response, principal }, mcp.rate)) return 'refused';
   return principal;
 }

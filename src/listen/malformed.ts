@@ -21,19 +21,19 @@ export function answerMalformed(server: Server, tracer: Tracer): void {
     const { status, message } = KNOWN[error.code ?? ''] ?? NO_HTTP;
     const response = tracer.last(socket);
     if (response === undefined || response.writableFinished)
-      return socket.end(bare(status, message, tracer.odd(socket, status)));
+      return socket.end(bareAnswer(status, { message }, { 'X-Request-Id': tracer.odd(socket, status) }));
     if (response.headersSent) return socket.destroy();
     refuse(response, status, message, { Connection: 'close' });
     socket.destroySoon();
   });
 }
 
-/** A whole answer as it is on the wire. */
-function bare(status: number, message: string, requestId: string): string {
-  const body = JSON.stringify(errorBody(status, message, requestId));
+/** A whole answer as it is on the wire, for a connection without a request; it is closed afterwards. */
+export function bareAnswer(status: number, why: Reason, own: Record<string, string>): string {
+  const body = JSON.stringify(errorBody(status, why, own['X-Request-Id']));
   const headers = {
     ...HEADERS,
-    'X-Request-Id': requestId,
+    ...own,
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(body)),
     Connection: 'close',

@@ -65,7 +65,7 @@ export function createLedger({ file, log }: LedgerOptions = {}): Ledger {
   };
 }
 
-/** What was written down, or undefined where there is nothing or nothing that can be read. */
+/** What was written down, or undefined where there is nothing. */
 export function readTotals(file: string): Totals | undefined {
   const found = readSaved(file, FORMAT);
   return found !== undefined && isTotals(found) ? found : undefined;

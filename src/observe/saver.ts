@@ -23,6 +23,7 @@ export interface SaverOptions<Whole, News> {
   /** The beginning of new news. */
   nothing(): News;
   isNothing(news: News): boolean;
+  /** Throws where the file is there and cannot be read: it is then not written either. */
   read(file: string): Whole | undefined;
   sum(whole: Whole | undefined, news: News): Whole;
   toJson(whole: Whole): object;
@@ -64,7 +65,11 @@ export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Sa
       if (file !== undefined) timer ??= setTimeout(() => void save(file), PAUSE).unref();
     },
     written() {
-      if (file !== undefined) written ??= options.read(file);
+      try {
+        if (file !== undefined) written ??= options.read(file);
+      } catch (error) {
+        log?.debug(`${subject} could not be read from "${file}": ${messageOf(error)}`);
+      }
       return written;
     },
     async close() {
@@ -74,13 +79,17 @@ export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Sa
   };
 }
 
-/** The fields of such a file; undefined where there is none, none that can be read, or one of another format. */
+/** The fields of such a file; undefined where there is none, a damaged one, or one of another format. Throws where it cannot be read. */
 export function readSaved(file: string, format: number): Record<string, unknown> | undefined {
+  const value = parsed(readIfPresent(file) ?? 'null');
+  if (typeof value !== 'object' || value === null) return undefined;
+  const fields = value as Record<string, unknown>;
+  return fields.format === format ? fields : undefined;
+}
+
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(readIfPresent(file) ?? 'null');
-    if (typeof value !== 'object' || value === null) return undefined;
-    const fields = value as Record<string, unknown>;
-    return fields.format === format ? fields : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -90,7 +90,7 @@ function bounded(counts: Counts): Counts {
   );
 }
 
-/** What was written down; nothing where that cannot be read. */
+/** What was written down. */
 function readCounts(file: string): Counts {
   const calls = readSaved(file, FORMAT)?.calls;
   const rows = (Array.isArray(calls) ? calls : []).filter(isRow).slice(0, MAX_TOOLS);

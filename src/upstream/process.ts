@@ -3,6 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import spawn from 'cross-spawn';
 import type { McpxError } from '../errors.ts';
+import { canOpen } from '../handles.ts';
 import { isRequest, type RpcResponse } from '../wire/message.ts';
 import { createStreamChannel } from '../wire/stream.ts';
 import { exitFailure, startFailure, torrentFailure } from './failure.ts';
@@ -29,6 +30,9 @@ const POLL = 20;
 const MAX_SILENCE = 16;
 /** How long a stop waits for killed processes to vanish, in ms: one that hangs in the kernel must not hold us. */
 const KILL_WAIT = 500;
+
+/** Handles that must be free before a start: it needs eight for a moment and keeps three; the others are for connections and files. */
+const SPARE_HANDLES = 16;
 
 /** What a large answer is to whoever counts messages. */
 const ANSWER: RpcResponse = { jsonrpc: '2.0', id: null, result: {} };
@@ -102,6 +106,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
 
 function start(launch: StdioLaunch, name: string): ChildProcessWithoutNullStreams {
   try {
+    if (!canOpen(SPARE_HANDLES)) throw outOfHandles();
     const child = spawn(launch.command, launch.args, {
       env: launch.env,
       cwd: launch.cwd,
@@ -110,12 +115,18 @@ function start(launch: StdioLaunch, name: string): ChildProcessWithoutNullStream
       detached: process.platform !== 'win32',
       windowsHide: true,
     });
+    // A failed start is told in an event, and one that nobody listens to ends the process.
+    child.on('error', () => undefined);
     // Node leaves the pipes out when no more files can be opened.
-    if (!child.stdout) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    if (!child.stdout) throw outOfHandles();
     return child as ChildProcessWithoutNullStreams;
   } catch (error) {
     throw startFailure(name, launch, error as NodeJS.ErrnoException);
   }
+}
+
+function outOfHandles(): NodeJS.ErrnoException {
+  return Object.assign(new Error('too many open files'), { code: 'EMFILE' });
 }
 
 interface EndWatch {

@@ -538,6 +538,20 @@ describe('lock: enforce', () => {
     ).rejects.toMatchObject({ code: 'refused' });
   });
 
+  test('what was accepted holds while the file cannot be read', async () => {
+    const { file, path } = lockFile();
+    const { router, lists, call, change, logged } = stage('enforce', { lockFile: file });
+    expect(await lists(router)).toEqual(['read: as it was', 'write: as it was']);
+    await expect.poll(() => existsSync(path)).toBe(true);
+    // A folder cannot be read as a file, on any system and by any user.
+    rmSync(path);
+    mkdirSync(path);
+    await change([tool('read', 'now evil'), tool('write')]);
+    expect(await call(router, 'read')).toMatchObject({ code: 'refused' });
+    expect(await call(router, 'write')).toBe('ran');
+    expect(logged.join('\n')).toContain(`the lock file "${path}" cannot be read`);
+  });
+
   test('without a file it holds as long as the process', async () => {
     const { router, lists, call, change } = stage('enforce');
     await lists(router);
@@ -674,6 +688,16 @@ describe('the lock file', () => {
       expect(await call(router, 'read')).toMatchObject({ code: 'refused' });
       expect(await call(router, 'write')).toBe('ran');
     });
+  });
+
+  test('one that cannot be read at the moment stays where it is, and is not taken for an empty one', async () => {
+    const { path, file } = lockFile();
+    await file.change((state) => void state.set('k', server(tool('a'))));
+    // A folder cannot be read as a file, on any system and by any user.
+    rmSync(path);
+    mkdirSync(path);
+    expect(() => file.read()).toThrow(`the lock file "${path}" cannot be read`);
+    expect(readdirSync(join(path, '..'))).toEqual([basename(path)]);
   });
 
   test('changes are told apart, and accepted one by one or all at once', () => {

@@ -50,6 +50,7 @@ export async function stage(
     ...more
   }: {
     arrival?: number;
+    connections?: number;
     admin?: Administration;
     secretKey?: SecretKey;
     tokens?: ReturnType<typeof token>[];

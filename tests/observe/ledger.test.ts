@@ -68,6 +68,11 @@ test.each([
   expect(readTotals(file)).toMatchObject({ calls: 4 });
 });
 
+test('a file that cannot be read at the moment is not taken for an empty one', () => {
+  // A folder cannot be read as a file, on any system and by any user.
+  expect(() => readTotals(mkdtempSync(join(tmpdir(), 'mcpx-ledger-')))).toThrow(/EISDIR|EPERM|EACCES/);
+});
+
 test('a place that cannot be written to costs the counts and nothing else', async () => {
   const blocker = join(mkdtempSync(join(tmpdir(), 'mcpx-ledger-')), 'file');
   writeFileSync(blocker, '');
