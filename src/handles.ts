@@ -46,3 +46,12 @@ export function isOutOfHandles(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'EMFILE' || code === 'ENFILE';
 }
+
+/** How that is said, and what helps. */
+export const OUT_OF_HANDLES = 'mcpx has too many open files (EMFILE)';
+export const MORE_HANDLES = 'raise the limit of open files, as with "ulimit -n", or wait until calls have ended';
+
+/** The failure of something that was not begun, because few handles are left. */
+export function outOfHandles(syscall: 'spawn' | 'connect'): NodeJS.ErrnoException {
+  return Object.assign(new Error('too many open files'), { code: 'EMFILE', syscall });
+}

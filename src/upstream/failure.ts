@@ -1,7 +1,7 @@
 /** The sentences about an upstream process that did not start or that ended. */
 import { existsSync } from 'node:fs';
 import { McpxError } from '../errors.ts';
-import { isOutOfHandles } from '../handles.ts';
+import { isOutOfHandles, MORE_HANDLES, OUT_OF_HANDLES } from '../handles.ts';
 import type { LaunchOf } from './transport.ts';
 
 /** How many of the last stderr lines a message quotes, and how long the quote may be. */
@@ -17,11 +17,7 @@ function reasonFor({ command, cwd }: LaunchOf<'stdio'>, error: NodeJS.ErrnoExcep
   if (cwd !== undefined && !existsSync(cwd))
     return [`its folder "${cwd}" does not exist`, 'correct "cwd" in the config'];
   if (error.code === 'EACCES') return [`command "${command}" may not be executed`, `chmod +x "${command}"`];
-  if (isOutOfHandles(error))
-    return [
-      'mcpx has too many open files (EMFILE)',
-      'raise the limit of open files, as with "ulimit -n", or wait until calls have ended',
-    ];
+  if (isOutOfHandles(error)) return [OUT_OF_HANDLES, MORE_HANDLES];
   if (error.code !== 'ENOENT') return [`${error.code ?? error.message}`];
   if (!/[\\/]/.test(command)) {
     return [

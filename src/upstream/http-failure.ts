@@ -1,6 +1,7 @@
 /** The sentences about an HTTP upstream that refused, broke off or could not be reached. */
 import { STATUS_CODES } from 'node:http';
 import { McpxError, RpcError } from '../errors.ts';
+import { isOutOfHandles, MORE_HANDLES, OUT_OF_HANDLES } from '../handles.ts';
 import { decode } from '../wire/framing.ts';
 import { undelivered } from '../wire/undelivered.ts';
 import { redact } from './secrets.ts';
@@ -53,6 +54,12 @@ export function networkError(name: string, address: string, error: NodeJS.ErrnoE
   if (error.code === 'ERR_INVALID_CHAR' || error.code === 'ERR_INVALID_HTTP_TOKEN') {
     return new McpxError('config', `server "${name}" has a header that cannot be sent: ${error.message}`);
   }
+  // Says nothing of the upstream: the conversation goes on.
+  if (isOutOfHandles(error))
+    return new McpxError('overloaded', `server "${name}" was not contacted: ${OUT_OF_HANDLES}`, {
+      hint: MORE_HANDLES,
+      cause: error,
+    });
   const why = error.code ?? error.message;
   if (isCertificate(error)) {
     const hint = 'if you trust its authority, set NODE_EXTRA_CA_CERTS to the file with its certificate';

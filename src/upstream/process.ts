@@ -3,7 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import spawn from 'cross-spawn';
 import type { McpxError } from '../errors.ts';
-import { canOpen } from '../handles.ts';
+import { canOpen, outOfHandles } from '../handles.ts';
 import { isRequest, type RpcResponse } from '../wire/message.ts';
 import { createStreamChannel } from '../wire/stream.ts';
 import { exitFailure, startFailure, torrentFailure } from './failure.ts';
@@ -106,7 +106,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
 
 function start(launch: StdioLaunch, name: string): ChildProcessWithoutNullStreams {
   try {
-    if (!canOpen(SPARE_HANDLES)) throw outOfHandles();
+    if (!canOpen(SPARE_HANDLES)) throw outOfHandles('spawn');
     const child = spawn(launch.command, launch.args, {
       env: launch.env,
       cwd: launch.cwd,
@@ -118,15 +118,11 @@ function start(launch: StdioLaunch, name: string): ChildProcessWithoutNullStream
     // A failed start is told in an event, and one that nobody listens to ends the process.
     child.on('error', () => undefined);
     // Node leaves the pipes out when no more files can be opened.
-    if (!child.stdout) throw outOfHandles();
+    if (!child.stdout) throw outOfHandles('spawn');
     return child as ChildProcessWithoutNullStreams;
   } catch (error) {
     throw startFailure(name, launch, error as NodeJS.ErrnoException);
   }
-}
-
-function outOfHandles(): NodeJS.ErrnoException {
-  return Object.assign(new Error('too many open files'), { code: 'EMFILE' });
 }
 
 interface EndWatch {

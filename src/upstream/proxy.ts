@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import { lookup, type World, worldOf } from '../config/world.ts';
 import { McpxError } from '../errors.ts';
+import { canOpen, outOfHandles } from '../handles.ts';
 import { undelivered } from '../wire/undelivered.ts';
 
 export interface Route {
@@ -40,9 +41,34 @@ function straight(url: URL): Route {
   const via = isSecure(url) ? https : http;
   return {
     proxy: undefined,
-    agent: (options) => new via.Agent(options),
+    agent: (options) => sparing(new via.Agent(options)),
     request: (to, options) => via.request(to, options),
   };
+}
+
+/** Handles that must be free before another socket is opened: they are for connections of clients and for files. */
+const SPARE_HANDLES = 8;
+
+/** Opens no socket where few handles are left; the request fails as if the system had refused. */
+function sparing(agent: Agent): Agent {
+  const connect = agent.createConnection.bind(agent);
+  let last: Promise<void> = Promise.resolve();
+  agent.createConnection = (options, done) => {
+    const open = () => {
+      try {
+        if (!canOpen(SPARE_HANDLES)) throw outOfHandles('connect');
+        const socket = connect(options, done);
+        if (socket) done?.(null, socket);
+      } catch (error) {
+        done?.(error as Error, undefined as never);
+      }
+      // A socket takes its handle in the next tick, so that sockets are opened one after the other.
+      return new Promise<void>((resolve) => process.nextTick(resolve));
+    };
+    last = last.then(open);
+    return undefined;
+  };
+  return agent;
 }
 
 /** Plain HTTP: the proxy is asked for the whole URL. */
@@ -50,7 +76,7 @@ function forwarded(proxy: URL): Route {
   const via = isSecure(proxy) ? https : http;
   return {
     proxy: label(proxy),
-    agent: (options) => new via.Agent(options),
+    agent: (options) => sparing(new via.Agent(options)),
     request: (to, options) => {
       const headers = { host: to.host, ...options.headers, ...credentials(proxy) };
       const { username, password } = to;
@@ -76,7 +102,7 @@ function tunnelled(url: URL, proxy: URL): Route {
         );
         return undefined;
       };
-      return agent;
+      return sparing(agent);
     },
     request: (to, options) => via.request(to, options),
   };

@@ -1,7 +1,7 @@
 /** The gateway with few file handles: more connections than handles, more servers than handles, and everything works again afterwards. */
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { EXECUTABLE, emptyPlace, fixture, post, start, WINDOWS } from './program.ts';
+import { EXECUTABLE, emptyPlace, fixture, post, start, startHttp, WINDOWS } from './program.ts';
 
 const TOKENS = [{ name: 'ci', token: 'ci-secret' }];
 const HEADERS = { authorization: 'Bearer ci-secret' };
@@ -18,7 +18,12 @@ async function gateway(handles: number, servers: object) {
     const { result } = await post(`${url}/mcp`, 'tools/call', params, HEADERS);
     return result.content[0].text;
   };
-  return { ...running, port: Number(new URL(url).port), exec };
+  /** Several calls as one, in parallel; what was said of all of them. */
+  const batch = async (calls: object[]): Promise<string> => {
+    const params = { name: 'exec', arguments: { calls } };
+    return JSON.stringify(await post(`${url}/mcp`, 'tools/call', params, HEADERS));
+  };
+  return { ...running, port: Number(new URL(url).port), exec, batch };
 }
 
 /** Connections that say nothing; resolves when each is connected or closed. */
@@ -77,5 +82,17 @@ few('more children at once than handles: calls that do not fit say why, and late
   expect(storm.filter((text) => text === 'slept').length).toBe(12 - full.length);
   // The children of the others may still be ending.
   await expect.poll(() => exec('each', 'sleep', { ms: 1 }), { timeout: 20_000 }).toBe('slept');
+  expect([child.exitCode, child.signalCode]).toEqual([null, null]);
+});
+
+few('more connections to a server over HTTP than handles: its session goes on', async () => {
+  const { port } = await startHttp();
+  const { exec, batch, child } = await gateway(64, { web: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } });
+  expect(await exec('web', 'echo', { n: 1 })).toBe('{"n":1}');
+  const sleep = { server_name: 'web', tool_name: 'sleep', arguments: { ms: 1000 } };
+  const said = await Promise.all([1, 2, 3, 4].map(() => batch(Array.from({ length: 20 }, () => sleep))));
+  expect(said.join()).toContain('EMFILE');
+  expect(said.join()).toContain('ulimit -n');
+  expect(await exec('web', 'greetings')).toBe('1');
   expect([child.exitCode, child.signalCode]).toEqual([null, null]);
 });
