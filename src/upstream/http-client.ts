@@ -1,4 +1,4 @@
-/** HTTP exchanges with one origin: kept-alive sockets, redirects within the origin only, no time limit of their own. */
+/** HTTP exchanges with one origin: kept-alive sockets, redirects within the origin only, no time limit unless one is asked for. */
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { McpxError } from '../errors.ts';
 import { routeTo } from './proxy.ts';
@@ -18,6 +18,8 @@ export interface HttpRequest {
   repeatable: boolean;
   /** Called once, when the body has left or never will. */
   flushed?: () => void;
+  /** ms until it is given up where no response has come (default: none). */
+  timeout?: number;
 }
 
 export interface Exchange {
@@ -66,13 +68,16 @@ export function createHttpClient(address: string, name: string): HttpClient {
     };
     const canRepeat = (error: Resettable) =>
       !aborted && error.reused === true && (wasKept(error) || wanted.repeatable) && isReset(error);
-    return {
-      response: follow().finally(flush),
-      abort() {
-        aborted = true;
-        current?.destroy();
-      },
+    const abort = () => {
+      aborted = true;
+      current?.destroy();
     };
+    const timer = wanted.timeout === undefined ? undefined : setTimeout(abort, wanted.timeout).unref();
+    const over = () => {
+      clearTimeout(timer);
+      flush();
+    };
+    return { response: follow().finally(over), abort };
   };
   return {
     start,

@@ -15,6 +15,7 @@ import { createModernHeaders, type ModernHeaders } from './http-modern.ts';
 import { createHttpSession, type HttpSession } from './http-session.ts';
 import { type Awaited, createStreams, type Streams } from './http-streams.ts';
 import { isModern } from './modern.ts';
+import { createPostQueue, POST_WAIT, type PostQueue } from './post-queue.ts';
 import { secretsOf } from './secrets.ts';
 import { type LaunchOf, MAX_QUEUED, STOP, type StopBounds, type TransportOptions } from './transport.ts';
 
@@ -43,6 +44,7 @@ class HttpTransport implements Refusable {
   readonly #session: HttpSession;
   readonly #streams: Streams;
   readonly #modern: ModernHeaders;
+  readonly #posts: PostQueue;
   readonly #flights = new InFlight<Flight>();
   #lastFlight = 0;
   /** Aborted when nothing more will be sent. */
@@ -66,6 +68,7 @@ class HttpTransport implements Refusable {
     this.#secrets = secretsOf(launch);
     this.#client = createHttpClient(launch.url, name);
     this.#session = createHttpSession(launch.headers, name);
+    this.#posts = createPostQueue({ name });
     this.#streams = createStreams({
       name,
       maxBytes,
@@ -99,7 +102,8 @@ class HttpTransport implements Refusable {
     checkSize(body, this.#maxBytes);
     if (this.#isHungUp(message)) return;
     if ('method' in message && message.method === INITIALIZED) this.#initialized = this.#initialize(message, body);
-    else void this.#post(message, body);
+    else if (isRequest(message)) void this.#post(message, body);
+    else this.#posts.add(body.length, () => this.#post(message, body));
   }
 
   close(bounds: StopBounds = STOP): Promise<void> {
@@ -110,6 +114,7 @@ class HttpTransport implements Refusable {
 
   async #end(): Promise<void> {
     this.#over.abort();
+    this.#posts.clear();
     for (const flight of this.#flights.values()) abort(flight);
     if (this.#session.id !== undefined && !this.#lost) {
       const farewell = this.#client.start({ method: 'DELETE', headers: this.#session.headers({}), repeatable: true });
@@ -161,6 +166,7 @@ class HttpTransport implements Refusable {
       body,
       // A call runs at most once; anything else may be sent again on a fresh socket.
       repeatable: flight.method !== 'tools/call',
+      ...(flight.id === undefined && flight.method !== INITIALIZED && { timeout: POST_WAIT }),
       flushed: () => {
         this.#unsent -= body.length;
       },

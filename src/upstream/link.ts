@@ -36,6 +36,9 @@ export interface LinkOptions {
   handlers: PeerHandlers;
 }
 
+/** Requests of one upstream that may be under way at once: a connection may serve many clients, each of whom is asked something. */
+const MAX_INCOMING = 256;
+
 export async function openLink(options: LinkOptions): Promise<Link> {
   const { spec, settings, log, signal, opened, handlers, workspaceFolder, stderr } = options;
   const launch = resolveLaunch(spec, {
@@ -60,7 +63,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     noise ??= NOT_JSON.exec(reason)?.[1];
     handlers.invalid?.(reason);
   };
-  const peer = createPeer(channel, { ...handlers, invalid, subject });
+  const peer = createPeer(channel, { ...handlers, invalid, subject, maxIncoming: MAX_INCOMING });
   const { startupTimeout: timeout } = spec;
   try {
     const introduction = options.introduction ?? { capabilities: {} };

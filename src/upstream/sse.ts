@@ -10,6 +10,7 @@ import { isUndelivered, undelivered } from '../wire/undelivered.ts';
 import type { Refusable } from './auto.ts';
 import { consume, createHttpClient, discard, type Exchange, type HttpClient, readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
+import { createPostQueue, POST_WAIT, type PostQueue } from './post-queue.ts';
 import { secretsOf } from './secrets.ts';
 import { type LaunchOf, MAX_QUEUED, type TransportOptions } from './transport.ts';
 
@@ -25,6 +26,7 @@ class SseTransport implements Refusable {
   readonly #options: TransportOptions;
   readonly #secrets: string[];
   readonly #streamed: HttpClient;
+  readonly #posts: PostQueue;
   #stream: Exchange | undefined;
   /** Where messages are posted to, once the upstream has said it. */
   #endpoint: HttpClient | undefined;
@@ -40,6 +42,7 @@ class SseTransport implements Refusable {
     this.#options = options;
     this.#secrets = secretsOf(launch);
     this.#streamed = createHttpClient(launch.url, options.name);
+    this.#posts = createPostQueue({ name: options.name });
   }
 
   get refused(): number | undefined {
@@ -67,13 +70,22 @@ class SseTransport implements Refusable {
     }
     const body = JSON.stringify(message);
     checkSize(body, maxBytes);
-    this.#unsent += body.length;
-    const sent = this.#ready.then(() => this.#post(body)).catch((error: Error) => this.#unsendable(message, error));
-    void sent.finally(() => {
-      this.#unsent -= body.length;
-    });
     // Nothing may overtake this one; everything else may, for a POST can be held until its answer.
-    if ('method' in message && message.method === INITIALIZED) this.#ready = sent;
+    if ('method' in message && message.method === INITIALIZED) this.#ready = this.#send(message, body);
+    else if (isRequest(message)) void this.#send(message, body);
+    else this.#posts.add(body.length, () => this.#send(message, body, POST_WAIT));
+  }
+
+  /** Never rejects: what goes wrong is told to the receiver. */
+  async #send(message: Message, body: string, timeout?: number): Promise<void> {
+    this.#unsent += body.length;
+    try {
+      await this.#ready;
+      await this.#post(body, timeout);
+    } catch (error) {
+      this.#unsendable(message, error as Error);
+    }
+    this.#unsent -= body.length;
   }
 
   async close(): Promise<void> {
@@ -83,6 +95,7 @@ class SseTransport implements Refusable {
   #end(reason?: Error): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#posts.clear();
     this.#stream?.abort();
     this.#streamed.destroy();
     this.#endpoint?.destroy();
@@ -137,7 +150,7 @@ class SseTransport implements Refusable {
     }
   }
 
-  async #post(body: string): Promise<void> {
+  async #post(body: string, timeout: number | undefined): Promise<void> {
     const { name } = this.#options;
     if (this.#closed || this.#endpoint === undefined) throw undelivered(`the connection to server "${name}" is closed`);
     const headers = {
@@ -147,7 +160,8 @@ class SseTransport implements Refusable {
       'accept-encoding': 'identity',
     };
     try {
-      const response = await this.#endpoint.start({ method: 'POST', headers, body, repeatable: false }).response;
+      const bounds = { repeatable: false, ...(timeout !== undefined && { timeout }) };
+      const response = await this.#endpoint.start({ method: 'POST', headers, body, ...bounds }).response;
       const { statusCode = 0 } = response;
       if (statusCode < 200 || statusCode >= 300) throw await this.#refusal(response);
       discard(response);

@@ -1,4 +1,4 @@
-/** Keeps what one process pours out within bounds, so that it costs the others nothing: slows it down, or gives it up. */
+/** Keeps what one upstream pours out within bounds, so that it costs the others nothing: slows it down, or gives it up. */
 import type { Readable } from 'node:stream';
 import { isRequest, type Message } from '../wire/message.ts';
 
@@ -27,7 +27,10 @@ const REQUEST = 20;
 /** ms that it is left unread at least, so that it is not resumed for every line. */
 const PAUSE = 20;
 
-export function watchTorrent(input: Readable, { maxSilence, exceeded }: TorrentOptions): Torrent {
+/** What is paused and resumed: a stream, or anything that can be left unread for a while. */
+export type Pausable = Pick<Readable, 'pause' | 'resume' | 'isPaused' | 'destroyed'>;
+
+export function watchTorrent(input: Pausable, { maxSilence, exceeded }: TorrentOptions): Torrent {
   let silence = 0;
   let welcome = 0;
   let budget = BURST;

@@ -4,13 +4,14 @@ import WebSocket from 'ws';
 import { McpxError } from '../errors.ts';
 import { checkSize } from '../wire/bound.ts';
 import { decode } from '../wire/framing.ts';
-import type { Message } from '../wire/message.ts';
+import { isRequest, type Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { undelivered } from '../wire/undelivered.ts';
 import { readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
 import { routeTo } from './proxy.ts';
 import { redact, secretsOf } from './secrets.ts';
+import { type Pausable, type Torrent, watchTorrent } from './torrent.ts';
 import { type LaunchOf, MAX_QUEUED, STOP, type Transport, type TransportOptions } from './transport.ts';
 
 /** Pings are this far apart, in ms; a far side that leaves one unanswered until the next is gone. */
@@ -51,6 +52,7 @@ class WsTransport implements Transport {
   /** For a connection through a proxy. */
   readonly #agent: { agent?: Agent };
   #socket: WebSocket;
+  #torrent: Torrent | undefined;
   #receiver: Receiver | undefined;
   /** Sent before the connection was there. */
   #early: string[] = [];
@@ -92,6 +94,7 @@ class WsTransport implements Transport {
     checkSize(text, maxBytes);
     if (socket.readyState === WebSocket.OPEN) socket.send(text);
     else this.#early.push(text);
+    if (isRequest(message)) this.#torrent?.asked();
   }
 
   async close(bounds = STOP): Promise<void> {
@@ -107,7 +110,7 @@ class WsTransport implements Transport {
     const { url, headers } = this.#launch;
     const { maxBytes, name } = this.#options;
     try {
-      const options = { headers, maxPayload: maxBytes, perMessageDeflate: false, ...this.#agent };
+      const options = { headers, maxPayload: maxBytes, perMessageDeflate: false, autoPong: false, ...this.#agent };
       const socket = new WebSocket(url, protocols, options);
       this.#watch(socket);
       return socket;
@@ -121,13 +124,25 @@ class WsTransport implements Transport {
       for (const text of this.#early.splice(0)) socket.send(text);
       this.#beat();
     });
+    const torrent = watchTorrent(pausable(socket), NO_SILENCE);
+    this.#torrent = torrent;
+    const invalid = (reason: string) => {
+      torrent.noise();
+      this.#receiver?.invalid(reason);
+    };
     socket.on('message', (data, isBinary) => {
-      if (isBinary) return this.#receiver?.invalid('a binary frame');
-      for (const { message, invalid } of decode(String(data))) {
-        if (message) this.#receiver?.message(message);
-        else this.#receiver?.invalid(invalid.reason);
+      if (isBinary) return invalid('a binary frame');
+      for (const one of decode(String(data))) {
+        if (!one.message) {
+          invalid(one.invalid.reason);
+          continue;
+        }
+        torrent.message(one.message);
+        this.#receiver?.message(one.message);
       }
     });
+    socket.on('ping', torrent.noise);
+    answerPings(socket);
     socket.once('unexpected-response', (_request, response: IncomingMessage) => void this.#refused(response));
     socket.on('error', (error) => this.#failed(error));
     socket.once('close', (code, reason) => {
@@ -194,4 +209,37 @@ class WsTransport implements Transport {
     clearInterval(this.#heartbeat);
     this.#receiver?.closed(reason);
   }
+}
+
+/** Pings tell that a server without messages is there. */
+const NO_SILENCE = { maxSilence: Number.POSITIVE_INFINITY, exceeded: () => undefined };
+
+/** A WebSocket is left unread by leaving its connection unread. */
+function pausable(socket: WebSocket): Pausable {
+  return {
+    get destroyed() {
+      return socket.readyState === WebSocket.CLOSED;
+    },
+    isPaused: () => socket.isPaused,
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  } as Pausable;
+}
+
+/** One pong at a time, for the last ping: a far side that pings and does not read makes nothing wait. https://www.rfc-editor.org/rfc/rfc6455#section-5.5.3 */
+export function answerPings(socket: Pick<WebSocket, 'on' | 'pong' | 'readyState'>): void {
+  let last: Buffer | undefined;
+  let writing = false;
+  const answer = () => {
+    writing = false;
+    if (last === undefined || socket.readyState !== WebSocket.OPEN) return;
+    const data = last;
+    last = undefined;
+    writing = true;
+    socket.pong(data, true, answer);
+  };
+  socket.on('ping', (data) => {
+    last = data;
+    if (!writing) answer();
+  });
 }

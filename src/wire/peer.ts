@@ -1,5 +1,5 @@
 /** One JSON-RPC conversation over a channel: ids, timeouts, cancellation, progress; errors are relayed verbatim. */
-import { McpxError, messageOf, RpcError, toRpcError } from '../errors.ts';
+import { McpxError, messageOf, RPC_CODES, RpcError, toRpcError } from '../errors.ts';
 import { InFlight } from '../in-flight.ts';
 import { createCalls } from './calls.ts';
 import { IncomingCall } from './incoming.ts';
@@ -67,6 +67,8 @@ export interface PeerHandlers {
   closed?: (error?: Error) => void;
   /** How messages about the far side name it, such as `server "github"` (default: `the peer`). */
   subject?: string;
+  /** Requests of the far side that may be under way at once (default: any number); one more is answered with an error. */
+  maxIncoming?: number;
 }
 
 export interface RequestOptions {
@@ -142,10 +144,8 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
   };
 
   const onRequest = (request: RpcRequest, origin: Id | undefined) => {
-    if (theirs.has(request.id)) {
-      const error = { code: INVALID_REQUEST, message: `request id ${JSON.stringify(request.id)} is in use` };
-      return trySend({ jsonrpc: '2.0', id: request.id, error });
-    }
+    const error = objection(request, theirs, handlers);
+    if (error !== undefined) return trySend({ jsonrpc: '2.0', id: request.id, error });
     const incoming = new IncomingCall(request, trySend, { origin, about: calls.about(origin) });
     const { id } = request;
     theirs.set(id, incoming);
@@ -201,6 +201,17 @@ function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: Incomin
   } catch (error) {
     return Promise.reject(error);
   }
+}
+
+/** Why a request is not worked on. */
+function objection(
+  { id }: RpcRequest,
+  theirs: InFlight<IncomingCall>,
+  { maxIncoming }: PeerHandlers,
+): RpcResponse['error'] {
+  if (theirs.has(id)) return { code: INVALID_REQUEST, message: `request id ${JSON.stringify(id)} is in use` };
+  if (maxIncoming === undefined || theirs.size < maxIncoming) return undefined;
+  return { code: RPC_CODES.overloaded, message: `${maxIncoming} requests are under way already` };
 }
 
 /** Aborts exactly the request that is named; one that is unknown, or answered already, is ignored. */

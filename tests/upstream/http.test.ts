@@ -452,3 +452,34 @@ describe('an HTTP upstream that goes away', () => {
     expect(await waiting).toMatchObject({ code: 'unreachable' });
   });
 });
+
+test('a server that asks a lot during one call is answered by a few requests at a time', async () => {
+  const COUNT = 200;
+  const held: (() => void)[] = [];
+  let answered = 0;
+  let finish = () => {};
+  const server = await serveHttp(async (request, response) => {
+    if (isCall(request, 'ask')) {
+      const events = stream(response);
+      for (let n = 0; n < COUNT; n++) events.event({ jsonrpc: '2.0', id: `q${n}`, method: 'ping' });
+      finish = () => {
+        events.event(respond(wire(request), 'done'));
+        events.end();
+      };
+      return true;
+    }
+    if (request.message === undefined || request.message.method !== undefined) return false;
+    answered += 1;
+    if (answered <= 32) await new Promise<void>((resolve) => held.push(resolve));
+    return end(response, 202, 'text/plain', '');
+  });
+  const upstream = connection(httpSpec(server.url));
+  const asking = call(upstream, 'ask');
+  await until(() => answered >= 32);
+  expect(await call(upstream, 'echo', { n: 1 })).toEqual({ n: 1 });
+  expect(answered).toBe(32);
+  for (const release of held) release();
+  await until(() => answered === COUNT);
+  finish();
+  expect(await asking).toBe('done');
+});

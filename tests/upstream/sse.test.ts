@@ -187,3 +187,24 @@ describe('a URL without a type', () => {
     expect(await connecting).toMatchObject({ code: 'unreachable' });
   });
 });
+
+test('a server that asks a lot over the old transport is answered by a few requests at a time', async () => {
+  const COUNT = 200;
+  const held: (() => void)[] = [];
+  let answered = 0;
+  const server = await serveSse(async ({ message }, response, stream) => {
+    if (message?.params?.name === 'ask')
+      for (let n = 0; n < COUNT; n++) event(stream, { jsonrpc: '2.0', id: `q${n}`, method: 'ping' });
+    if (message === undefined || message.method !== undefined) return false;
+    answered += 1;
+    if (answered <= 32) await new Promise<void>((resolve) => held.push(resolve));
+    return [response.writeHead(202).end()];
+  });
+  const upstream = connection(sseSpec(server.url));
+  await call(upstream, 'ask');
+  await until(() => answered >= 32);
+  expect(await call(upstream, 'echo', { n: 1 })).toEqual({ n: 1 });
+  expect(answered).toBe(32);
+  for (const release of held) release();
+  await until(() => answered === COUNT);
+});

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
-import { openWs } from '../../src/upstream/ws.ts';
+import { answerPings, openWs } from '../../src/upstream/ws.ts';
 import type { Message } from '../../src/wire/message.ts';
 import { call, cleanup, connection, httpSpec, recorder, SETTINGS, until } from './world.ts';
 import { type Answer, serveWs } from './ws-world.ts';
@@ -162,4 +162,54 @@ describe('the heartbeat', () => {
     await transport.close();
     expect(() => transport.send({ jsonrpc: '2.0', id: 2, method: 'x' })).toThrow('is closed');
   });
+});
+
+describe('pings of the server', () => {
+  test('are answered once, with what they carry', async () => {
+    const server = await serveWs();
+    await connection(wsSpec(server.url)).connect();
+    const [socket] = server.sockets as [WebSocket];
+    const pongs: string[] = [];
+    socket.on('pong', (data) => pongs.push(String(data)));
+    for (const words of ['are you there', 'and now']) {
+      socket.ping(words);
+      await until(() => pongs.includes(words));
+    }
+    expect(pongs).toEqual(['are you there', 'and now']);
+  });
+
+  test('make one answer wait where the server does not read, the one to the last of them', () => {
+    const pongs: string[] = [];
+    const written: (() => void)[] = [];
+    const socket = Object.assign(new EventEmitter(), {
+      readyState: 1 as const,
+      pong(data: unknown, _mask: unknown, done: () => void) {
+        pongs.push(String(data));
+        written.push(done);
+      },
+    });
+    answerPings(socket as unknown as Parameters<typeof answerPings>[0]);
+    for (let n = 0; n < 1000; n++) socket.emit('ping', Buffer.from(`${n}`));
+    expect(pongs).toEqual(['0']);
+    written[0]?.();
+    expect(pongs).toEqual(['0', '999']);
+    written[1]?.();
+    socket.emit('ping', Buffer.from('again'));
+    expect(pongs).toEqual(['0', '999', 'again']);
+  });
+});
+
+test('a server that pours requests over WebSocket is read at a bounded rate', async () => {
+  let answered = 0;
+  const server = await serveWs((message) => {
+    if (message.method === undefined) answered += 1;
+    return false;
+  });
+  await connection(wsSpec(server.url)).connect();
+  const started = performance.now();
+  const [socket] = server.sockets as [WebSocket];
+  for (let id = 0; id < 10_000; id++) socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }));
+  await until(() => answered >= 6000, 20_000);
+  // A request counts for 20; 20,000 at once, then 25 per ms, and what was read already.
+  expect(20 * answered).toBeLessThan(20_000 + 25 * (performance.now() - started) + 50_000);
 });

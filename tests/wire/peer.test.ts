@@ -394,6 +394,21 @@ describe('their requests', () => {
     expect(sent).toMatchObject([{ id: 1, error: { code: -32601 } }]);
   });
 
+  test('beyond the bound are refused at once, until one of the others is answered', async () => {
+    const answers: ((value: unknown) => void)[] = [];
+    const request = () => new Promise((resolve) => answers.push(resolve));
+    const { peer, sent, ask } = open({ request, maxIncoming: 2 });
+    for (const id of [1, 2, 3]) ask(id);
+    expect(sent).toEqual([
+      { jsonrpc: '2.0', id: 3, error: { code: -32000, message: '2 requests are under way already' } },
+    ]);
+    expect(peer.pending.theirs).toBe(2);
+    answers[0]?.({ ok: true });
+    await settled();
+    ask(4);
+    expect([sent.length, peer.pending.theirs]).toEqual([2, 2]);
+  });
+
   test('with an id that is in use are refused', async () => {
     const { ask, sent } = open({ request: () => new Promise(() => {}) });
     ask(1);
