@@ -45,7 +45,8 @@ export function createGuard({ log, file }: GuardOptions): Pins {
     // One that was removed is no reason to forget what was accepted; the next start begins anew.
     if (reading === undefined || (reading.kind === 'missing' && known.state !== undefined)) return known;
     const next = reading.kind === 'broken' ? reading.error : reading.kind === 'missing' ? new Map() : reading.state;
-    if (next !== known.state && next !== known.broken) take(next);
+    const same = next instanceof McpxError ? next.message === known.broken?.message : next === known.state;
+    if (!same) take(next);
     return known;
   };
   const take = (next: LockState | McpxError) => {
