@@ -18,41 +18,51 @@ export interface Tasks {
   of(client: { holder: string; known: 'by token' | 'by session' }): OwnTasks;
 }
 
-/** The oldest are forgotten first. */
+/** Where there are more, the oldest of whoever has most is forgotten. */
 const MAX_TASKS = 10_000;
 
-export function createTasks(): Tasks {
-  /** By who began it and its id, which only its own server makes sure to use once. */
-  const tasks = new Map<string, { id: string; servers: Map<string, WeakRef<Connection>> }>();
-  const isKnown = (id: string) => [...tasks.values()].some((task) => task.id === id);
+/** Where the servers that use an id for a task were asked: only its own server makes sure to use it once. */
+type Servers = Map<string, WeakRef<Connection>>;
+
+export function createTasks(max = MAX_TASKS): Tasks {
+  /** By who began them, then by id. */
+  const tasks = new Map<string, Map<string, Servers>>();
+  let size = 0;
+
+  const forgetOne = () => {
+    const [[holder, most] = ['', new Map<string, Servers>()]] = [...tasks].sort((a, b) => b[1].size - a[1].size);
+    const [oldest] = most.keys();
+    if (oldest !== undefined && most.delete(oldest)) size -= 1;
+    if (most.size === 0) tasks.delete(holder);
+  };
+  const add = (holder: string, id: string): Servers => {
+    if (size >= max) forgetOne();
+    const own = tasks.get(holder) ?? new Map<string, Servers>();
+    const servers: Servers = new Map();
+    tasks.set(holder, own.set(id, servers));
+    size += 1;
+    return servers;
+  };
+  const find = (holder: string, id: unknown) => tasks.get(holder)?.get(String(id));
+  const isKnown = (id: string) => [...tasks.values()].some((own) => own.has(id));
+
   return {
     of: ({ holder, known }) => ({
       note(via, result) {
         const id = idIn(result);
         if (id === undefined) return;
-        const key = keyOf(holder, id);
-        const task = tasks.get(key) ?? { id, servers: new Map<string, WeakRef<Connection>>() };
-        const [oldest] = tasks.keys();
-        if (!tasks.has(key) && tasks.size >= MAX_TASKS && oldest !== undefined) tasks.delete(oldest);
-        task.servers.set(via.name, new WeakRef(via));
-        tasks.set(key, task);
+        const servers = find(holder, id) ?? add(holder, id);
+        servers.set(via.name, new WeakRef(via));
       },
-      servers: (id) => [...(tasks.get(keyOf(holder, String(id)))?.servers.keys() ?? [])],
+      servers: (id) => [...(find(holder, id)?.keys() ?? [])],
       via(id, server) {
-        const via = tasks
-          .get(keyOf(holder, String(id)))
-          ?.servers.get(server)
-          ?.deref();
+        const via = find(holder, id)?.get(server)?.deref();
         // A process per call has ended with its call, and what it was made of may have changed since.
         return via?.fleeting || via?.state.kind === 'closed' ? undefined : via;
       },
       mayOwn: (id) => known === 'by session' && !isKnown(String(id)),
     }),
   };
-}
-
-function keyOf(holder: string, id: string): string {
-  return JSON.stringify([holder, id]);
 }
 
 /** At the top in the modern era, inside `task` in the one before. */

@@ -63,3 +63,14 @@ test('the oldest are forgotten', () => {
   for (let i = 0; i <= 10_000; i++) mine.note(one, begun(`t${i}`));
   expect([mine.servers('t0'), mine.servers('t1')]).toEqual([[], ['one']]);
 });
+
+test('a client that begins many tasks forgets its own, and others can still ask for theirs', () => {
+  const tasks = createTasks(3);
+  const own = (holder: string) => tasks.of({ holder, known: 'by token' });
+  own('quiet').note(one, begun('q1'));
+  for (const id of ['b1', 'b2', 'b3', 'b4']) own('busy').note(one, begun(id));
+  expect(own('quiet').servers('q1')).toEqual([one.name]);
+  expect(['b1', 'b2', 'b3', 'b4'].map((id) => own('busy').servers(id).length)).toEqual([0, 0, 1, 1]);
+  own('third').note(one, begun('t1'));
+  expect([own('busy').servers('b3'), own('third').via('t1', one.name)]).toEqual([[], one]);
+});
