@@ -55,6 +55,12 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
   const members = new Map<string, Entry<M>>();
   const idle = () => [...members.values()].filter(({ member }) => !member.busy).sort((a, b) => a.used - b.used);
 
+  const countSessions = () => {
+    const counts = new Map<Principal | undefined, number>();
+    for (const { member } of members.values()) counts.set(member.principal, (counts.get(member.principal) ?? 0) + 1);
+    return counts;
+  };
+
   const end = (member: M, reason: string) => {
     if (members.delete(member.id)) member.end(reason);
   };
@@ -80,13 +86,19 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
       return members.size;
     },
     room(principal) {
-      if (principal !== undefined) {
-        const own = [...members.values()].filter(({ member }) => member.principal === principal).length;
-        if (own >= limits.sessionsPerToken)
-          return full(429, 'this token has too many sessions', (member) => member.principal === principal);
-      }
+      const counts = countSessions();
+      const own = counts.get(principal) ?? 0;
+      const isOwn = (member: M) => member.principal === principal;
+      if (principal !== undefined && own >= limits.sessionsPerToken)
+        return full(429, 'this token has too many sessions', isOwn);
       if (members.size < limits.maxSessions) return undefined;
-      const [idlest] = idle();
+      // The idlest of those who have most: nobody loses a session to somebody who has more.
+      const candidates = idle();
+      const [idlest] = candidates
+        .filter(({ member }) => (counts.get(member.principal) ?? 0) >= own)
+        .sort((a, b) => (counts.get(b.member.principal) ?? 0) - (counts.get(a.member.principal) ?? 0));
+      if (idlest === undefined && candidates.length > 0)
+        return full(429, 'all sessions of this token are in use, and there is room for no more', isOwn);
       if (idlest === undefined) return full(503, 'there are too many sessions, all of them in use', () => true);
       end(idlest.member, 'another session needed the room');
       return undefined;

@@ -209,6 +209,30 @@ describe('limits', () => {
     stream.leave();
   });
 
+  test('a token that opens many sessions ends its own idle ones, not those of others', async () => {
+    const tokens = [token('a', 'ka'), token('b', 'kb')];
+    const { url } = await stage({}, { tokens, http: { maxSessions: 4 } });
+    const [busy, quiet] = [{ authorization: 'Bearer ka' }, { authorization: 'Bearer kb' }];
+    const idlest = await connect(url, { headers: quiet });
+    const first = await connect(url, { headers: busy });
+    for (let n = 0; n < 5; n += 1) await connect(url, { headers: busy });
+    expect((await first.post(rpc('ping'))).status).toBe(404);
+    expect((await idlest.post(rpc('ping'))).status).toBe(200);
+  });
+
+  test('a token that has more sessions than others, all in use, is 429 and takes none of theirs', async () => {
+    const tokens = [token('a', 'ka'), token('b', 'kb')];
+    const { url } = await stage({}, { tokens, http: { maxSessions: 3 } });
+    const [busy, quiet] = [{ authorization: 'Bearer ka' }, { authorization: 'Bearer kb' }];
+    const idle = await connect(url, { headers: quiet });
+    const streams = [];
+    for (let n = 0; n < 2; n += 1) streams.push(await (await connect(url, { headers: busy })).get());
+    const refused = await send(url, { body: rpc('initialize', {}), headers: busy });
+    expect([refused.status, Number(refused.headers['retry-after']) > 0]).toEqual([429, true]);
+    expect((await idle.post(rpc('ping'))).status).toBe(200);
+    for (const stream of streams) stream.leave();
+  });
+
   test('where all are in use the answer is 503 and when to come back', async () => {
     const { url } = await stage({}, { http: { maxSessions: 1 } });
     const stream = await (await connect(url)).get();
