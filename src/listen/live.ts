@@ -14,8 +14,12 @@ const MAX_OWN = 20;
 /** The first event is the status as it is, so that nothing is missed between the two. */
 export const serveEvents: Serve = ({ response, principal }, { gateway, live }) => {
   const own = principal === undefined ? 0 : [...live.values()].filter((other) => other === principal).length;
-  if (live.size >= MAX_STREAMS || own >= MAX_OWN)
-    return sendError(response, 503, 'too many event streams', { 'Retry-After': '30' });
+  const later = { 'Retry-After': '30' };
+  if (own >= MAX_OWN) {
+    const hint = `close one of them: a token may have ${MAX_OWN}`;
+    return sendError(response, 429, { message: `token "${principal?.name}" has too many event streams`, hint }, later);
+  }
+  if (live.size >= MAX_STREAMS) return sendError(response, 503, 'too many event streams', later);
   const stream = new EventStream();
   const push = (event: string, data: unknown) => stream.push(JSON.stringify(data), { kept: false, event });
   stream.attach(response);

@@ -129,6 +129,18 @@ test('events come with the status first, and end with the listener', async () =>
   expect(watchers.size).toBe(0);
 });
 
+test('event streams of one token are bounded, and others get theirs', async () => {
+  const { url } = await stage({}, { tokens: [token('a', 'ka'), token('b', 'kb')] });
+  const events = url.replace(/mcp$/, 'api/events');
+  const listen = (secret: string) => send(events, { method: 'GET', headers: { authorization: `Bearer ${secret}` } });
+  const open = await Promise.all(Array.from({ length: 20 }, () => listen('ka')));
+  const full = await listen('ka');
+  expect([full.status, (await full.json()).error]).toEqual([429, 'token "a" has too many event streams']);
+  const other = await listen('kb');
+  expect(other.status).toBe(200);
+  for (const stream of [...open, other]) stream.leave();
+});
+
 test('event streams are bounded in number, and one that leaves makes room', async () => {
   const { url, watchers } = await stage();
   const events = url.replace(/mcp$/, 'api/events');
