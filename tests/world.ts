@@ -14,7 +14,7 @@ import { createLog } from '../src/observe/log.ts';
 import { createObserver, type Observer } from '../src/observe/observer.ts';
 import { createStats } from '../src/observe/stats.ts';
 import { createAccess } from '../src/policy/access.ts';
-import { createGate } from '../src/policy/limits.ts';
+import { createShares } from '../src/policy/shares.ts';
 import { createAdmission } from '../src/router/admission.ts';
 import { createArgumentChecker } from '../src/router/arguments.ts';
 import { createRouter, type Router } from '../src/router/router.ts';
@@ -108,7 +108,7 @@ export function createWorld(
     if (happening.type === 'call_ended') stats.record(happening.call);
   });
   const calls = observer.calls({ profile: 'default' });
-  const admission = createAdmission({ policy: settings.policy, gate: createGate(settings.limits.concurrentCalls) });
+  const admission = createAdmission({ policy: settings.policy, calls: createShares(settings.limits.concurrentCalls) });
   const checker = createArgumentChecker();
   const verify = (server: string) => catalog.verify(server);
   const session = (key: string) => {

@@ -10,15 +10,16 @@ import { compactTools } from '../front/compact.ts';
 import { createFront, type Downstream } from '../front/front.ts';
 import { createMeter } from '../front/meter.ts';
 import { instructionsOf } from '../front/tools.ts';
-import type { Entrance, Gateway } from '../listen/gateway.ts';
+import type { Entrance, Gateway, OpenOptions } from '../listen/gateway.ts';
 import { createLedger } from '../observe/ledger.ts';
 import type { Access } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
-import { createGate } from '../policy/limits.ts';
+import { createShares } from '../policy/shares.ts';
 import { createAdmission } from '../router/admission.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
 import { createRouter, type Router, type RouterDeps } from '../router/router.ts';
 import { createResultStore } from '../router/shelf.ts';
+import { createChildLimit } from '../upstream/child-limit.ts';
 import type { Caller } from '../upstream/pool.ts';
 import { offeredKey } from '../upstream/sharing.ts';
 import type { StopBounds } from '../upstream/transport.ts';
@@ -58,7 +59,7 @@ interface As {
 }
 
 /** A client that arrives. */
-type Arriving = Pick<Downstream, 'key' | 'lasts'>;
+type Arriving = { downstream: Pick<Downstream, 'key' | 'lasts'> } & Pick<OpenOptions, 'principal' | 'holder'>;
 
 export function createApp(initial: Config, options: AppOptions): App {
   let config = initial;
@@ -74,19 +75,21 @@ export function createApp(initial: Config, options: AppOptions): App {
     if (happening.call.outcome === 'ok' && learns()) options.usage?.record(happening.call.server, happening.call.name);
   });
   const checker = createArgumentChecker();
-  const admission = createAdmission({
-    policy: {
-      get confirm() {
-        return config.settings.policy.confirm;
-      },
+  const calls = createShares(() => config.settings.limits.concurrentCalls);
+  const policy = {
+    get confirm() {
+      return config.settings.policy.confirm;
     },
-    gate: createGate(() => config.settings.limits.concurrentCalls),
-  });
+  };
+  const childLimit = createChildLimit({ limit: () => config.settings.limits.children });
   const results = createResultStore(() => config.settings.limits.resultStore);
   const tellConflicts = createConflictLog(options.log);
   const started = Date.now();
   const prior = (server: string, tool: string) => (learns() ? (options.usage?.share(server, tool) ?? 0) : 0);
-  const run = (profile: Profile) => runProfile(profile, config, { ...options, observer, prior });
+  const run = (profile: Profile) => {
+    const common = { observer, prior, admission: createAdmission({ policy, calls }), childLimit };
+    return runProfile(profile, config, { ...options, ...common });
+  };
   const running = new Map(
     config.profiles.filter(({ enabled }) => enabled).map((profile) => [profile.name, run(profile)]),
   );
@@ -103,7 +106,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     throw new McpxError('not_found', `no enabled profile is called "${name}"`, { hint: `the profiles are: ${names}` });
   };
   const router = (found: Running, access: Access, as: As = {}): Router => {
-    const { catalog, pool, profile } = found;
+    const { catalog, pool, profile, admission } = found;
     const { principal, key = 'cli', lasts, offered = () => undefined } = as;
     const { verify = (server) => catalog.verify(server) } = as;
     const calls = observer.calls({ profile: profile.name, principal: principal?.name });
@@ -117,9 +120,10 @@ export function createApp(initial: Config, options: AppOptions): App {
     );
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, pins, pinned, tasks, offered });
   };
-  const enter = (found: Running, { key, lasts }: Arriving, principal: Principal | undefined): Entrance => {
+  const enter = (found: Running, { downstream, principal, holder }: Arriving): Entrance => {
+    const { key, lasts } = downstream;
     const { catalog, pool } = found;
-    const caller: Caller = { key, principal: principal?.name, lasts, capabilities: {} };
+    const caller: Caller = { key, holder, principal: principal?.name, lasts, capabilities: {} };
     const offered = setOf(caller);
     let left = false;
     // Nobody would end what is begun for one that has left.
@@ -175,10 +179,10 @@ export function createApp(initial: Config, options: AppOptions): App {
     catalog: (name) => find(name).catalog,
     search: (name) => find(name).search,
     listed: (name, wait = listWait()) => find(name).catalog.settle(wait),
-    open({ profile, front: kind, downstream, principal }) {
+    open({ profile, front: kind, downstream, principal, holder }) {
       const found = find(profile);
       const { settings } = config;
-      const { close: leave, ...entrance } = enter(found, downstream, principal);
+      const { close: leave, ...entrance } = enter(found, { downstream, principal, holder });
       const shelf =
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)
@@ -195,7 +199,8 @@ export function createApp(initial: Config, options: AppOptions): App {
         },
       };
     },
-    enter: ({ profile, principal }) => enter(find(profile), { key: randomUUID(), lasts: 'request' }, principal),
+    enter: ({ profile, ...who }) =>
+      enter(find(profile), { downstream: { key: randomUUID(), lasts: 'request' }, ...who }),
     status,
     emit: observer.emit,
     watch: (principal, hear) =>

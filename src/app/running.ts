@@ -15,9 +15,11 @@ import type { Observer } from '../observe/observer.ts';
 import type { Usage } from '../observe/usage.ts';
 import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
+import type { Admission } from '../router/admission.ts';
 import { answerQuestion, mayHear, passToCall } from '../router/reverse.ts';
 import { createTasks, type Tasks } from '../router/tasks.ts';
 import { createWishes, type Wishes } from '../router/wishes.ts';
+import type { ChildLimit } from '../upstream/child-limit.ts';
 import type { PoolChange } from '../upstream/member.ts';
 import type { ChildRecords } from '../upstream/owners.ts';
 import { createPool, type Pool } from '../upstream/pool.ts';
@@ -31,6 +33,7 @@ export interface Running {
   tasks: Tasks;
   access: Access;
   policy: Settings['policy'];
+  admission: Admission;
   pins: Pins;
   search: ToolSearch;
   fronts: Set<Front>;
@@ -51,18 +54,18 @@ export interface AppOptions {
   usage?: Usage;
 }
 
+/** What all profiles have in common, and the rules for calls to the servers of this one. */
+export interface Common {
+  observer: Pick<Observer, 'emit'>;
+  prior: Prior;
+  admission: Admission;
+  childLimit: ChildLimit;
+}
+
 export function runProfile(
   profile: Profile,
   { settings }: Config,
-  {
-    log,
-    store,
-    lockFile: file,
-    children,
-    stderr,
-    observer,
-    prior,
-  }: AppOptions & { observer: Pick<Observer, 'emit'>; prior: Prior },
+  { log, store, lockFile: file, children, stderr, observer, prior, admission, childLimit }: AppOptions & Common,
 ): Running {
   const { name: own } = profile;
   const fronts = new Set<Front>();
@@ -74,6 +77,7 @@ export function runProfile(
     log,
     recall: (spec) => [...(store?.read(spec)?.bySet.values() ?? [])].at(-1)?.hello,
     children,
+    childLimit,
     stderr,
     events: {
       notification: (server, heard, connection) => {
@@ -115,7 +119,7 @@ export function runProfile(
   const access = createAccess({ profile, policy });
   const search = createToolSearch(prior);
   const tasks = createTasks();
-  return { profile, pool, catalog, wishes, tasks, access, policy, pins, search, fronts };
+  return { profile, pool, catalog, wishes, tasks, access, policy, admission, pins, search, fronts };
 }
 
 /** Gives a profile at work other servers and rules; says what became of which server. Its clients are told that lists may differ. */

@@ -151,7 +151,7 @@ export interface Settings {
     inheritEnv: 'safe' | 'all' | 'none' | string[];
   };
   health: { enabled: boolean; interval: number; failures: number };
-  limits: { resultChars: number; resultStore: number; concurrentCalls: number; messageBytes: number };
+  limits: { resultChars: number; resultStore: number; concurrentCalls: number; children: number; messageBytes: number };
   policy: { confirm: 'off' | 'destructive'; deny: string[] };
   lock: 'off' | 'warn' | 'session' | 'enforce';
   log: { level: LogLevel; format: 'text' | 'json'; file: string | null };
@@ -217,7 +217,7 @@ export const DEFAULTS: Settings = {
   search: { usage: true },
   connect: { mode: 'lazy', concurrency: 8, firstListWait: 3 * SECOND, idleStop: 10 * MINUTE, inheritEnv: 'safe' },
   health: { enabled: true, interval: 30 * SECOND, failures: 3 },
-  limits: { resultChars: 40_000, resultStore: 64 * MIB, concurrentCalls: 2048, messageBytes: 16 * MIB },
+  limits: { resultChars: 40_000, resultStore: 64 * MIB, concurrentCalls: 2048, children: 256, messageBytes: 16 * MIB },
   policy: { confirm: 'off', deny: [] },
   lock: 'session',
   log: { level: 'info', format: 'text', file: null },

@@ -188,7 +188,11 @@ export const SETTINGS = {
   limits: group('Bounds.', {
     resultChars: whole('Characters of a result; the rest is kept and read with "inspect".', 1),
     resultStore: size('Memory for such rests.', 0),
-    concurrentCalls: whole('Calls in flight at once, over all servers.', 1),
+    concurrentCalls: whole(
+      'Calls in flight at once, over all servers; one client, or one server, gets at most three quarters.',
+      1,
+    ),
+    children: whole('Processes of servers at once; one client gets at most three quarters.', 1),
     messageBytes: size('The largest single message, either way.', 1024),
   }),
   policy: group('Rules for every profile.', {

@@ -17,7 +17,9 @@ export interface OpenOptions {
   front?: FrontKind;
   downstream: Downstream;
   /** Who asks, where tokens are configured. */
-  principal?: Principal;
+  principal?: Principal | undefined;
+  /** Whose share its calls and its processes count towards, see `policy/shares.ts`; absent where there is only one client. */
+  holder?: string | undefined;
 }
 
 /** A front that is told about catalog changes until it is closed. */
@@ -45,7 +47,7 @@ export interface Gateway {
   profileState(name: string): 'enabled' | 'disabled' | 'unknown';
   open(options: OpenOptions): Session;
   /** The same without a front, for one request that is no MCP. */
-  enter(options: Pick<OpenOptions, 'profile' | 'principal'>): Entrance;
+  enter(options: Pick<OpenOptions, 'profile' | 'principal' | 'holder'>): Entrance;
   status(principal?: Principal): Status;
   /** Tells everybody who counts, keeps or shows what happens. */
   emit(happening: Happening): void;

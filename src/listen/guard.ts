@@ -101,6 +101,17 @@ export function clientAddress(request: IncomingMessage, trustProxy: boolean): st
   return said !== undefined && isIP(said) !== 0 ? said : plainAddress(request.socket.remoteAddress);
 }
 
+/** The address that nobody can forge: the last that a trusted proxy wrote down, which is the one it was called from, else that of the socket. */
+export function proxiedAddress(request: IncomingMessage, trustProxy: boolean): string {
+  const said = trustProxy
+    ? String(request.headers['x-forwarded-for'] ?? '')
+        .split(',')
+        .at(-1)
+        ?.trim()
+    : undefined;
+  return said !== undefined && isIP(said) !== 0 ? said : plainAddress(request.socket.remoteAddress);
+}
+
 /** Each proxy on the way appends to the list: the first entry is about the client. */
 function first(header: string | string[] | undefined): string | undefined {
   const [entry = ''] = String(header ?? '').split(',', 1);

@@ -6,7 +6,8 @@ import { McpxError, messageOf } from '../errors.ts';
 import { canOpen, handleLimit } from '../handles.ts';
 import type { Log } from '../observe/log.ts';
 import type { Authenticator, Principal } from '../policy/auth.ts';
-import { createBudget, createRate, NO_RATE } from '../policy/limits.ts';
+import { createRate, NO_RATE } from '../policy/limits.ts';
+import { createShares } from '../policy/shares.ts';
 import { INTERNAL_ERROR } from '../wire/message.ts';
 import { boundConnections, type Connections, connectionBound, TOO_MANY } from './connections.ts';
 import { crossOrigin } from './cors.ts';
@@ -22,6 +23,7 @@ import { createSeal } from './seal.ts';
 import type { SecretKey } from './secret-key.ts';
 import { createSessions, type Member } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
+import { createUnauthorized } from './unauthorized.ts';
 import { createUnderWay } from './under-way.ts';
 import { createUnread } from './unread.ts';
 import { isTimely, type McpDeps } from './visit.ts';
@@ -86,9 +88,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const rounds = createRounds();
   const seal = createSeal(options.secretKey);
   const stopping = new AbortController();
-  const bodies = createBudget(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
+  const bodies = createShares(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
   const mcp: McpDeps = { gateway, ...limitsOf(settings), bodies, sessions, parking, rounds, seal, log };
-  const served: Served = { ...options, mcp, live: new Map(), stopping: stopping.signal };
+  const unauthorized = createUnauthorized({ log });
+  const served: Served = { ...options, mcp, live: new Map(), unauthorized, stopping: stopping.signal };
   const underWay = createUnderWay(createUnread({ log }));
   const tracer = createTracer({
     ...{ log, emit: gateway.emit, underWay },
@@ -198,7 +201,7 @@ function greet({ request, response }: Arrival): undefined | 'refused' {
 /** Who asks, after every check; where one fails, the answer is on its way. */
 function admit(
   { request, response, trace, connections }: Arrival,
-  { settings, auth, stopping, mcp }: Served,
+  { settings, auth, stopping, mcp, unauthorized }: Served,
   anonymous: true | undefined,
 ): Principal | undefined | 'refused' {
   const { url = '/', method = '' } = request;
@@ -210,8 +213,10 @@ function admit(
   if (stopping.aborted) return no(response, 503, 'mcpx is stopping', { Connection: 'close' });
   const principal = auth.principal(request.headers.authorization);
   trace.principal = principal?.name;
-  if (auth.required && principal === undefined && !anonymous)
-    return no(response, 401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+  if (auth.required && principal === undefined && !anonymous) {
+    unauthorized(request, response, trustProxy);
+    return 'refused';
+  }
   const isTrusted = principal !== undefined || !auth.required;
   if (isTrusted && !connections.accepted(request.socket, principal))
     return no(response, 503, TOO_MANY, { 'Retry-After': '1', Connection: 'close' });

@@ -95,7 +95,7 @@ export function sendFailure(response: ServerResponse, failure: unknown, statuses
   const { status, ...words } = describeFailure(failure, { ...HTTP_CODES, ...statuses });
   const hint = words.hint ?? (USUAL[status] ?? UNUSUAL).hint;
   const body = { ...words, hint, requestId: requestIdOf(response) };
-  sendJson(response, status, body, status === 503 ? { 'Retry-After': '1' } : {});
+  sendJson(response, status, body, status === 503 || status === 429 ? { 'Retry-After': '1' } : {});
 }
 
 function describeFailure(
@@ -109,7 +109,8 @@ function describeFailure(
     return { status, error: failure.message, code: 'upstream', hint, rpc: failure.code, data: failure.data };
   }
   const { code, message, hint, data } = toMcpxError(failure);
-  const status = statuses[code];
+  const ownFault = code === 'overloaded' && isRecord(data) && data.exhausted === 'client';
+  const status = ownFault ? 429 : statuses[code];
   // What broke inside of mcpx is for its log.
   if (code === 'failed' && !(failure instanceof McpxError)) return { status, error: 'internal error', code };
   const problems = isRecord(data) && Array.isArray(data.problems) ? { problems: data.problems } : {};

@@ -10,7 +10,7 @@ import { disabledProfile, type Statuses, sendError, sendFailure, unknownProfile 
 import { sendJson } from './reply.ts';
 import type { Serve, Served, Visit } from './routes.ts';
 import { requestIdOf } from './trace.ts';
-import { fits, keepRoom, type McpDeps, profileState } from './visit.ts';
+import { fits, holderOf, keepRoom, type McpDeps, profileState } from './visit.ts';
 
 /** Items of one answer where nobody asks for another number, and at most. */
 const PAGE = 1000;
@@ -25,7 +25,7 @@ function within(serve: Inside): Serve {
     const state = profileState(profile, visit, served.gateway);
     if (state === 'unknown') return sendError(response, 404, unknownProfile(profile));
     if (state === 'disabled') return sendError(response, 403, disabledProfile(profile));
-    const entrance = served.gateway.enter({ profile, ...(principal && { principal }) });
+    const entrance = served.gateway.enter({ profile, principal, holder: holderOf(visit) });
     try {
       await serve(entrance, visit, served);
     } catch (failure) {
@@ -107,8 +107,9 @@ export const servePrompts: Serve = within(async (entrance, { response, query }) 
 });
 
 /** A client that leaves cancels the call. */
-export const serveCall: Serve = within(async ({ router, caller }, { request, response, parts }, { mcp }) => {
-  const body = await readJson({ request, response }, mcp);
+export const serveCall: Serve = within(async ({ router, caller }, visit, { mcp }) => {
+  const { response, parts } = visit;
+  const body = await readJson(visit, mcp);
   if (body === undefined) return;
   const { value = {} } = body;
   if (!isRecord(value)) return sendError(response, 400, 'the body must be a JSON object: the arguments of the tool');
@@ -147,15 +148,17 @@ function signatureOf(tool: Tool): { signature: string; summary: string } {
 
 /** The body as JSON, nothing where it is empty; undefined where the answer is on its way. */
 export async function readJson(
-  { request, response }: Pick<Visit, 'request' | 'response'>,
-  { maxBody, bodies }: Pick<McpDeps, 'maxBody' | 'bodies'>,
+  visit: Pick<Visit, 'request' | 'response' | 'principal'>,
+  deps: Pick<McpDeps, 'maxBody' | 'bodies' | 'sessions'>,
 ): Promise<{ value?: unknown } | undefined> {
+  const { request, response } = visit;
+  const { maxBody, bodies } = deps;
   const refuse = (status: number, message: string) =>
     void sendError(response, status, message, status === 413 ? { Connection: 'close' } : {});
   const { headers } = request;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return {};
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') return refuse(415, 'a body must not be compressed');
-  if (!fits({ request, response }, bodies, maxBody)) return undefined;
+  if (!fits(visit, deps)) return undefined;
   const body = await readBody({ request, response }, maxBody);
   keepRoom(response, bodies, body);
   if (body === undefined) return refuse(413, `the body is larger than ${maxBody} bytes`);

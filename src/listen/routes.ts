@@ -24,6 +24,7 @@ import {
   serveTools,
 } from './rest.ts';
 import type { Trace } from './trace.ts';
+import type { Unauthorized } from './unauthorized.ts';
 import { type McpDeps, type McpVisit, profileState } from './visit.ts';
 
 /** Something that arrived, after the guards. */
@@ -48,6 +49,7 @@ export interface Served {
   admin?: Administration;
   /** Open streams of `/api/events`. */
   live: Map<EventStream, Principal | undefined>;
+  unauthorized: Unauthorized;
   /** Aborted by a stop. */
   stopping: AbortSignal;
 }

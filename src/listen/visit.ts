@@ -6,12 +6,14 @@ import { RPC_CODES } from '../errors.ts';
 import type { Downstream } from '../front/front.ts';
 import type { Log } from '../observe/log.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
-import { type Budget, NO_RATE, type Rate } from '../policy/limits.ts';
+import { NO_RATE, type Rate } from '../policy/limits.ts';
+import { addressHolder, nameOfHolder, type Shares, sessionHolder, tokenHolder } from '../policy/shares.ts';
 import { MAX_CALLS } from '../router/batch.ts';
 import { type Id, INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
 import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
+import { plainAddress } from './guard.ts';
 import type { SseSession } from './legacy-sse.ts';
 import { refuse } from './refuse.ts';
 import { sendRpcError } from './reply.ts';
@@ -36,8 +38,8 @@ export interface McpDeps {
   /** Bytes of a body. */
   maxBody: number;
   rate: Rate;
-  /** Bytes of bodies at once, until they are answered or no longer needed; small ones do not count. */
-  bodies: Budget;
+  /** Bytes of bodies at once, by client, until they are answered or no longer needed; small ones do not count. */
+  bodies: Shares;
   sessions: Sessions<HttpSession | SseSession | Subscription>;
   rounds: Rounds;
   seal: Seal;
@@ -69,7 +71,7 @@ export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps
 const JSON_BODY = /^application\/json\s*(?:;|$)/i;
 
 type Receiving = Pick<McpVisit, 'request' | 'response' | 'principal'>;
-type ReceivingDeps = Pick<McpDeps, 'maxBody' | 'rate' | 'bodies'>;
+type ReceivingDeps = Pick<McpDeps, 'maxBody' | 'rate' | 'bodies' | 'sessions'>;
 
 const NOTHING = Promise.resolve(undefined);
 
@@ -80,7 +82,8 @@ export function receive(visit: Receiving, deps: ReceivingDeps): Promise<Posted |
 }
 
 /** Whether a body may come at all. */
-function mayBePosted({ request, response }: Receiving, { bodies, maxBody }: ReceivingDeps): boolean {
+function mayBePosted(visit: Receiving, deps: ReceivingDeps): boolean {
+  const { request, response } = visit;
   if (!JSON_BODY.test(request.headers['content-type'] ?? '')) {
     sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'the Content-Type must be application/json' });
     return false;
@@ -89,7 +92,7 @@ function mayBePosted({ request, response }: Receiving, { bodies, maxBody }: Rece
     sendRpcError(response, 415, { code: INVALID_REQUEST, message: 'a body must not be compressed' });
     return false;
   }
-  return fits({ request, response }, bodies, maxBody);
+  return fits(visit, deps);
 }
 
 function messagesIn(
@@ -124,36 +127,51 @@ const SMALL = 16 * 1024;
 
 const ROOM = Symbol('room');
 
-/** Bytes of the budget that its request has; absent where it never had any. */
-type Roomy = ServerResponse & { [ROOM]?: number };
+/** Bytes that its request has, and whose share they are of; absent where it never had any. */
+type Roomy = ServerResponse & { [ROOM]?: { size: number; holder: string } };
 
 /** Whether there is memory for a body of the announced size; where not, the answer says so. One of unknown size counts as the largest until it is there. */
-export function fits(
-  { request, response }: Pick<McpVisit, 'request' | 'response'>,
-  bodies: Budget,
-  maxBody: number,
-): boolean {
+export function fits(visit: Receiving, deps: Pick<McpDeps, 'bodies' | 'maxBody' | 'sessions'>): boolean {
+  const { request, response } = visit;
+  const { bodies, maxBody } = deps;
   const size = Number(request.headers['content-length'] ?? maxBody);
   // Nothing is kept of what is too large.
   if (size <= SMALL || size > maxBody) return true;
-  if (bodies.take(size)) {
-    (response as Roomy)[ROOM] = size;
+  const holder = bodyHolder(visit, deps);
+  const exhausted = bodies.take(holder, size);
+  if (exhausted === undefined) {
+    (response as Roomy)[ROOM] = { size, holder };
     response.once('close', () => keepRoom(response, bodies, undefined));
     return true;
   }
-  const why = { message: 'too many large requests are under way: try again in a moment', rpc: RPC_CODES.overloaded };
-  refuse(response, 503, why, { 'Retry-After': '1', Connection: 'close' });
+  const own = exhausted === 'share';
+  const whose = own ? `too many large requests of ${nameOfHolder(holder)}` : 'too many large requests';
+  const hint = 'wait until some of them were answered; bodies of up to 16 KiB do not count';
+  const why = { message: `${whose} are under way: try again in a moment`, hint, rpc: RPC_CODES.overloaded };
+  refuse(response, own ? 429 : 503, why, { 'Retry-After': '1', Connection: 'close' });
   return false;
 }
 
+/** Whose body it is: that of a token, of a session where there are no tokens, else of whatever comes from that address. */
+function bodyHolder({ request, principal }: Receiving, { sessions }: Pick<McpDeps, 'sessions'>): string {
+  const id = request.headers['mcp-session-id'];
+  if (principal === undefined && typeof id === 'string' && sessions.find(id, undefined)) return sessionHolder(id);
+  return holderOf({ request, principal });
+}
+
+/** Whose share a request counts towards where it belongs to no session. */
+export function holderOf({ request, principal }: Pick<McpVisit, 'request' | 'principal'>): string {
+  return principal ? tokenHolder(principal.name) : addressHolder(plainAddress(request.socket.remoteAddress));
+}
+
 /** Gives back what is more than this body needs, and everything where there is none or nobody needs it any longer. */
-export function keepRoom(response: Roomy, bodies: Budget, body: string | undefined): void {
+export function keepRoom(response: Roomy, bodies: Shares, body: string | undefined): void {
   const room = response[ROOM];
   if (room === undefined) return;
   const size = body === undefined ? 0 : Buffer.byteLength(body);
-  const kept = size <= SMALL ? 0 : Math.min(size, room);
-  response[ROOM] = kept;
-  bodies.give(room - kept);
+  const kept = size <= SMALL ? 0 : Math.min(size, room.size);
+  bodies.give(room.holder, room.size - kept);
+  room.size = kept;
 }
 
 /** Calls of tools beyond the first that one request asks for, see `router/batch.ts`. */
@@ -181,14 +199,17 @@ export function isTimely(
 }
 
 export function openFront(
-  { profile, front, principal }: McpVisit,
+  visit: McpVisit,
   { gateway }: McpDeps,
   { notify, ask, lasts }: Omit<Downstream, 'key'>,
 ): Session {
+  const { profile, front, principal } = visit;
+  const key = randomUUID();
   return gateway.open({
     profile,
-    downstream: { key: randomUUID(), notify, ...(ask && { ask }), ...(lasts && { lasts }) },
+    downstream: { key, notify, ...(ask && { ask }), ...(lasts && { lasts }) },
     ...(front && { front }),
-    ...(principal && { principal }),
+    principal,
+    holder: principal || lasts === 'request' ? holderOf(visit) : sessionHolder(key),
   });
 }

@@ -182,20 +182,21 @@ export function createRouter(deps: RouterDeps): Router {
 
   /** Lets it in, sends it and tells what became of it, with a single promise. */
   function carryOut(request: ToolCall, looked: Looked, args: unknown, record: Recorder): Promise<ToolResult> {
+    const { caller, server } = request;
     const failed = (error: unknown): never => {
-      admission.leave();
+      admission.leave(caller.holder, server);
       if (isHeld(error)) record('refused', { reason: 'definition' });
       else record('failed', { reason: reasonOf(error) });
       throw describe(error, request.server, request.tool);
     };
     const succeeded = (via: Connection, answer: unknown): ToolResult => {
       if (!isRecord(answer)) return failed(noResult(request));
-      admission.leave();
+      admission.leave(caller.holder, server);
       tasks.note(via, answer);
       return answered(request, looked.listed.tool, args, record, answer);
     };
     try {
-      enter(admission, record);
+      enter(admission, request, record);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -238,7 +239,7 @@ export function createRouter(deps: RouterDeps): Router {
       throw unknownThing(kind, name);
     }
     const record = calls.begin(begun);
-    enter(admission, record);
+    enter(admission, request, record);
     try {
       const whole = meta === undefined ? params : { ...params, _meta: meta };
       const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
@@ -251,7 +252,7 @@ export function createRouter(deps: RouterDeps): Router {
       record('failed', { reason: reasonOf(error) });
       throw describe(error, server, name);
     } finally {
-      admission.leave();
+      admission.leave(request.caller.holder, server);
     }
   }
 

@@ -16,6 +16,8 @@ export interface AskDeps {
   lifecycle: Pick<Lifecycle, 'state' | 'link' | 'hello' | 'open' | 'drop' | 'lose' | 'recovers' | 'refusal'>;
   breaker: Breaker;
   slots: Slots;
+  /** Whether it serves several clients, each of which gets a share of the slots only. */
+  shared: boolean;
   /** A call is over. */
   over(): void;
 }
@@ -24,7 +26,7 @@ export type Timed = CallOptions & { timeout: number };
 
 export type Ask = (method: string, params: Params | undefined, wanted: Timed) => Promise<unknown>;
 
-export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): Ask {
+export function createAsk({ spec, lifecycle, breaker, slots, shared, over }: AskDeps): Ask {
   /** The open conversation, or the next one: one that was lost is waited for; one that never was says at once why not. */
   const reach = async (method: string, deadline: number, signal: AbortSignal | undefined): Promise<Link> => {
     for (;;) {
@@ -90,7 +92,7 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
     let probed: (() => void) | undefined;
     const leave = () => {
       probed?.();
-      slots.leave();
+      slots.leave(shared ? asked.wanted.client?.holder : undefined);
       over();
     };
     const answered = (result: unknown) => {
@@ -118,8 +120,9 @@ export function createAsk({ spec, lifecycle, breaker, slots, over }: AskDeps): A
   };
 
   return (method, params, wanted) => {
-    const { signal, timeout, caller: key, ahead } = wanted;
-    const turn = slots.enter({ signal, timeout, key, ahead });
+    const { signal, timeout, caller, client, ahead } = wanted;
+    const holder = shared ? client?.holder : undefined;
+    const turn = slots.enter({ signal, timeout, key: holder ?? caller, holder, ahead });
     if (turn === undefined) return begin({ method, params, wanted, since: performance.now() });
     return turn.then(() => begin({ method, params, wanted, since: performance.now() }));
   };

@@ -7,6 +7,7 @@ import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.
 import type { About, Incoming, RequestOptions } from '../wire/peer.ts';
 import { type Ask, createAsk, patience, type Timed, within } from './ask.ts';
 import { createBreaker } from './breaker.ts';
+import type { ChildLimit } from './child-limit.ts';
 import { createMemory, type Introduction, type Remembered } from './era.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { ChildRecords } from './owners.ts';
@@ -66,6 +67,10 @@ export interface ConnectionOptions {
   offered?: string | undefined;
   /** Where its processes are written down while they run. */
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
+  /** Bounds how many processes run at once; shared by all upstreams. */
+  childLimit?: ChildLimit | undefined;
+  /** Whose share of them its process counts towards; absent where several clients use it. */
+  holder?: string | undefined;
 }
 
 export interface CallOptions extends RequestOptions {
@@ -127,7 +132,7 @@ export interface Connection {
   /** Told only while it is connected. */
   notify(method: string, params?: Params): void;
   diagnostics(): Diagnostics;
-  /** Stops it as soon as nothing is under way on it; the next call starts it again. */
+  /** Stops it as soon as nothing is under way on it, and resolves when it is stopped; the next call starts it again. */
   rest(): Promise<void>;
   /** Stops it for good as soon as nothing is under way on it; resolves when it is stopped. */
   dismiss(): Promise<void>;
@@ -184,7 +189,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const ended = () => {
     used = performance.now();
   };
-  const ask = createAsk({ spec, lifecycle, breaker, slots, over: ended });
+  const ask = createAsk({ spec, lifecycle, breaker, slots, shared: options.owner === undefined, over: ended });
   const rounds = inRounds(ask, { server: spec.name, isModern: () => lifecycle.hello?.era === 'modern' });
 
   const using = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -245,7 +250,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     async rest() {
       await quiet();
-      lifecycle.rest();
+      await lifecycle.rest();
     },
     async dismiss() {
       await quiet();

@@ -48,7 +48,7 @@ export class Lifecycle {
   constructor(options: LifecycleOptions) {
     this.#options = options;
     this.#name = options.spec.name;
-    this.#living = createLiving({ name: this.#name, log: options.log, children: options.children });
+    this.#living = createLiving(options);
   }
 
   get state(): ConnectionState {
@@ -102,15 +102,16 @@ export class Lifecycle {
     void link.peer.close();
   }
 
-  /** Stops it for want of use; the next call starts it again. */
-  rest(): void {
+  /** Stops it for want of use; the next call starts it again. Resolves when it has ended. */
+  rest(): Promise<void> {
     const link = this.#link;
-    if (!link) return;
+    if (!link) return this.#stopped;
     this.#link = undefined;
     this.#stopped = this.#living.stop(link.transport, STOP);
     this.#failures = 0;
     this.#enter({ kind: 'idle' });
     void link.peer.close();
+    return this.#stopped;
   }
 
   async close(bounds: StopBounds = STOP): Promise<void> {
@@ -150,17 +151,19 @@ export class Lifecycle {
   }
 
   #later(wait: number): Promise<Link> {
-    const { promise, resolve, reject } = deferred<Link>();
-    const timer = setTimeout(() => {
-      this.#upcoming = undefined;
-      this.#begin().then(resolve, reject);
-    }, wait);
-    // Whoever waits for it has a timer of its own.
-    timer.unref();
-    const cancel = (error: McpxError) => {
-      clearTimeout(timer);
-      reject(error);
-    };
+    let cancel: Upcoming['cancel'] = () => undefined;
+    const promise = new Promise<Link>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#upcoming = undefined;
+        this.#begin().then(resolve, reject);
+      }, wait);
+      // Callers that wait for it have timers of their own.
+      timer.unref();
+      cancel = (error) => {
+        clearTimeout(timer);
+        reject(error);
+      };
+    });
     promise.catch(() => undefined);
     this.#upcoming = { promise, cancel };
     return promise;
@@ -176,11 +179,21 @@ export class Lifecycle {
 
   async #start(): Promise<Link> {
     const { starts } = this.#options;
+    await this.#stopped;
+    const full = await this.#living.reserve(this.#closing.signal);
+    if (full) {
+      // The upstream is not to blame: the next call tries again at once.
+      if (this.#state.kind !== 'closed') this.#enter({ kind: 'idle' });
+      throw full;
+    }
     try {
-      await this.#stopped;
       const turn = starts?.enter({ signal: this.#closing.signal });
       if (turn) await turn;
-      const leave = once(() => starts?.leave());
+      let isHeld = true;
+      const leave = () => {
+        if (isHeld) starts?.leave();
+        isHeld = false;
+      };
       const timer = setTimeout(leave, START_TURN);
       try {
         return this.#began(await this.#launch());
@@ -190,6 +203,8 @@ export class Lifecycle {
       }
     } catch (error) {
       throw this.#failed(toMcpxError(error));
+    } finally {
+      this.#living.cancel();
     }
   }
 
@@ -278,22 +293,4 @@ export class Lifecycle {
 
 function stopped(name: string): McpxError {
   return new McpxError('unreachable', `server "${name}" is stopped`);
-}
-
-function once(action: () => void): () => void {
-  let done = false;
-  return () => {
-    if (!done) action();
-    done = true;
-  };
-}
-
-function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
-  let resolve: (value: T) => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }

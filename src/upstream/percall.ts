@@ -30,12 +30,13 @@ export function perCall({ create, end, slots, shown }: PerCallOptions): Connecti
     state: { kind: 'idle' },
     connect: () => once((connection) => connection.connect()),
     async request(method, params, options = {}) {
-      const turn = slots.enter({ ...options, key: options.caller });
+      const holder = options.client?.holder;
+      const turn = slots.enter({ ...options, key: holder ?? options.caller, holder });
       if (turn) await turn;
       try {
         return await once((connection) => connection.request(method, params, options));
       } finally {
-        slots.leave();
+        slots.leave(holder);
       }
     },
     // There is no connection that outlives a call.

@@ -3,6 +3,7 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { Params, RpcRequest } from '../wire/message.ts';
 import type { About, Incoming } from '../wire/peer.ts';
+import type { ChildLimit } from './child-limit.ts';
 import { type Connection, type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
 import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './member.ts';
 import type { ChildRecords } from './owners.ts';
@@ -46,6 +47,8 @@ export interface PoolOptions {
   recall?: ConnectionOptions['recall'];
   /** Where children are written down while they run. */
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
+  /** Bounds how many processes run at once. */
+  childLimit?: ChildLimit | undefined;
   /** Where what children write to stderr is kept. */
   stderr?: StderrFiles | undefined;
 }
@@ -91,12 +94,14 @@ export function createPool(options: PoolOptions): Pool {
     asked?: (request: RpcRequest) => void,
   ): Connection => {
     const { name } = member.spec;
+    const own = share === 'session' || share === 'call' ? caller : undefined;
     const connection: Connection = createConnection({
       ...options,
       settings,
       spec: member.spec,
       starts,
-      owner: share === 'all' || share === 'lent' ? undefined : caller?.key,
+      owner: own?.key,
+      holder: own?.holder,
       offered: caller && (share === 'all' ? sharedKey(offeredKey(caller)) : offeredKey(caller)),
       introduction: introductionOf(share, caller),
       workspaceFolder: workspaceOf(caller),

@@ -1,10 +1,12 @@
 /** A bound on how much runs at once: who waits takes turns by key, first come, first served within one, with a bounded line. */
 import { McpxError } from '../errors.ts';
+import { createCounts, isWithinShare } from '../policy/shares.ts';
 
 export interface Slots {
   /** Undefined when there is room at once (the common case costs no promise); otherwise resolves when it is this one's turn. */
   enter(wait?: Wait): Promise<void> | undefined;
-  leave(): void;
+  /** With the same holder. */
+  leave(holder?: string): void;
   readonly active: number;
   readonly waiting: number;
 }
@@ -15,6 +17,8 @@ export interface Wait {
   timeout?: number | undefined;
   /** Those with the same key form one line; the lines take turns, so that a busy one delays no other. */
   key?: string | undefined;
+  /** Whose share of the slots it takes, see `policy/shares.ts`; absent: it may take all of them. Those of one key have one holder. */
+  holder?: string | undefined;
   /** Takes no turn: somebody who has one waits for it. */
   ahead?: boolean | undefined;
 }
@@ -29,6 +33,7 @@ export interface SlotsOptions {
 }
 
 interface Waiting {
+  holder: string | undefined;
   admit(): void;
   refuse(error: McpxError): void;
 }
@@ -38,6 +43,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subject }: SlotsOptions): Slots {
   const lines = createLines();
+  const held = createCounts();
   let active = 0;
 
   const cancelled = () => new McpxError('cancelled', `the call to ${subject} was cancelled`);
@@ -46,7 +52,14 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
       hint: 'try again later, or raise "concurrency"',
     });
 
-  const join = ({ signal, timeout, key = '' }: Wait) =>
+  const isFree = (holder: string | undefined) =>
+    active < limit && (holder === undefined || isWithinShare(held.of(holder), limit - active));
+  const take = (holder: string | undefined) => {
+    active += 1;
+    if (holder !== undefined) held.add(holder, 1);
+  };
+
+  const join = ({ signal, timeout, key = '', holder }: Wait) =>
     new Promise<void>((resolve, reject) => {
       const leaveLine = () => {
         lines.remove(key, entry);
@@ -54,9 +67,10 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
         signal?.removeEventListener('abort', onAbort);
       };
       const entry: Waiting = {
+        holder,
         admit() {
           leaveLine();
-          active += 1;
+          take(holder);
           resolve();
         },
         refuse(error) {
@@ -79,17 +93,18 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
       return lines.size;
     },
     enter(wait = {}) {
-      if (active < limit || wait.ahead) {
-        active += 1;
+      if (wait.ahead || isFree(wait.holder)) {
+        take(wait.holder);
         return undefined;
       }
       if (wait.signal?.aborted) return Promise.reject(cancelled());
       if (lines.size >= maxWaiting) return Promise.reject(overloaded(`${lines.size} calls wait already`));
       return join(wait);
     },
-    leave() {
+    leave(holder) {
       active -= 1;
-      if (active < limit) lines.next()?.admit();
+      if (holder !== undefined) held.add(holder, -1);
+      if (lines.size > 0) lines.next(isFree)?.admit();
     },
   };
 }
@@ -98,8 +113,8 @@ interface Lines {
   readonly size: number;
   add(key: string, entry: Waiting): void;
   remove(key: string, entry: Waiting): void;
-  /** Whose turn it is; stays in its line until it is removed. */
-  next(): Waiting | undefined;
+  /** Whose turn it is among those for whom there is a slot; stays in its line until it is removed. */
+  next(isFree: (holder: string | undefined) => boolean): Waiting | undefined;
 }
 
 /** Maps and sets keep their order and forget any member in constant time: the first line is the one whose turn it is. */
@@ -121,13 +136,15 @@ function createLines(): Lines {
       size -= 1;
       if (line.size === 0) lines.delete(key);
     },
-    next() {
-      const first = lines.entries().next();
-      if (first.done) return undefined;
-      const [key, line] = first.value;
-      lines.delete(key);
-      lines.set(key, line);
-      return line.values().next().value;
+    next(isFree) {
+      for (const [key, line] of lines) {
+        const [first] = line;
+        if (first === undefined || !isFree(first.holder)) continue;
+        lines.delete(key);
+        lines.set(key, line);
+        return first;
+      }
+      return undefined;
     },
   };
 }

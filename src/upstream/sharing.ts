@@ -12,6 +12,8 @@ export interface Caller {
   key: string;
   /** The name of its token; undefined where none is required, and then all clients are one principal. */
   principal?: string | undefined;
+  /** Whose share its calls and its processes count towards, see `policy/shares.ts`; absent where there is only one client. */
+  holder?: string | undefined;
   /** A client without a session, which begins anew with each request. */
   lasts?: 'request' | undefined;
   capabilities: Record<string, unknown>;

@@ -7,13 +7,23 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { Link } from './link.ts';
 import type { Standing } from './standing.ts';
 
-export interface VigilOptions extends Pick<ConnectionOptions, 'spec' | 'settings' | 'log'> {
+export interface VigilOptions extends Pick<ConnectionOptions, 'spec' | 'settings' | 'log' | 'childLimit' | 'holder'> {
   lifecycle: Pick<Lifecycle, 'rest' | 'lose'>;
   standing: Pick<Standing, 'expected'>;
   /** Whether anything is under way or waiting. */
   busy(): boolean;
   /** Monotonic ms of the last use. */
   used(): number;
+}
+
+/** Whether a process may be stopped where another one needs its place. */
+function offerPlace(link: Link, { childLimit, holder, lifecycle, busy, standing }: VigilOptions, used: () => number) {
+  if (link.transport.pid === undefined) return undefined;
+  return childLimit?.add({
+    holder,
+    idleSince: () => (busy() || standing.expected ? undefined : used()),
+    stop: () => lifecycle.rest(),
+  });
 }
 
 /** Until the returned function is called. */
@@ -34,13 +44,15 @@ export function watchLink(link: Link, options: VigilOptions): () => void {
     after: connect.mode === 'eager' ? 0 : connect.idleStop,
     busy: () => busy() || standing.expected,
     used,
-    idle: () => lifecycle.rest(),
+    idle: () => void lifecycle.rest(),
   });
+  const offer = offerPlace(link, options, used);
   // A server inside mcpx is as healthy as mcpx itself.
-  if (!health.enabled || spec.type === 'builtin') return idle;
-  const checks = watchHealth(link, { ...health, busy, heard: used, missed, unhealthy });
+  const isChecked = health.enabled && spec.type !== 'builtin';
+  const checks = isChecked ? watchHealth(link, { ...health, busy, heard: used, missed, unhealthy }) : undefined;
   return () => {
     idle();
-    checks();
+    offer?.();
+    checks?.();
   };
 }

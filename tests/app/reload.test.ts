@@ -195,7 +195,7 @@ test.each(['README.md', 'README.zh-CN.md'])('%s has the settings that need a sta
 });
 
 test.each([
-  { limits: { resultStore: 1_000_000, resultChars: 5000, concurrentCalls: 5, messageBytes: 100_000 } },
+  { limits: { resultStore: 1_000_000, resultChars: 5000, concurrentCalls: 5, children: 5, messageBytes: 100_000 } },
   {
     connect: { mode: 'eager', firstListWait: 5, idleStop: 60_000 },
     health: { interval: 5000 },

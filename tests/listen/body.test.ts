@@ -95,14 +95,18 @@ describe('a client that waits until its body is wanted', () => {
   });
 
   test('is told first that there is no room for it', async () => {
-    const { url } = await stage({}, { http: { maxBody: 100 * MIB } });
-    const begin = (size: number) => {
+    const tokens = [token('a', 'ka'), token('b', 'kb')];
+    const { url } = await stage({}, { http: { maxBody: 100 * MIB }, tokens });
+    const begin = (secret: string, size: number) => {
       const socket = dial(Number(new URL(url).port), '127.0.0.1');
-      socket.write(head('/mcp', `Content-Type: application/json\r\nContent-Length: ${size}`));
+      socket.write(
+        head('/mcp', `Authorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: ${size}`),
+      );
       return once(socket, 'data').then(([chunk]) => ({ socket, status: String(chunk).split(' ')[1] }));
     };
-    const held = await Promise.all(Array.from({ length: 4 }, () => begin(100 * MIB)));
-    const refused = await begin(20_000);
+    const held = await Promise.all(['ka', 'ka', 'ka'].map((secret) => begin(secret, 100 * MIB)));
+    held.push(await begin('kb', 100 * MIB));
+    const refused = await begin('kb', 20_000);
     expect([...held, refused].map(({ status }) => status)).toEqual(['100', '100', '100', '100', '503']);
     for (const { socket } of [...held, refused]) socket.destroy();
   });

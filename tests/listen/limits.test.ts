@@ -31,27 +31,62 @@ describe('size', () => {
     expect((await send(url, ping())).status).toBe(200);
   });
 
-  test('large bodies have one budget for all; what does not fit is told to come back, and fits again later', async () => {
-    const { url } = await stage({}, { http: { maxBody: 100 * 1024 * 1024 } });
-    const held = await Promise.all(
-      Array.from({ length: 4 }, async () => {
-        const { socket, connected, closed } = raw(url);
-        await connected;
-        socket.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
-        socket.write(`Content-Length: ${100 * 1024 * 1024}\r\n\r\n{`);
-        return { socket, closed };
-      }),
-    );
-    const large = { body: rpc('ping', { pad: 'x'.repeat(50_000) }) };
-    await expect.poll(async () => (await send(url, large)).status).toBe(503);
-    const full = await send(url, large);
-    expect([full.status, full.headers['retry-after']]).toEqual([503, '1']);
-    expect((await send(url, ping())).status).toBe(200);
+  const MAX = 100 * 1024 * 1024;
+  /** Announces a body of the largest size, and sends one byte of it. */
+  const hold = async (url: string, headers = '') => {
+    const { socket, connected, closed } = raw(url);
+    await connected;
+    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}`);
+    socket.write(`Content-Length: ${MAX}\r\n\r\n{`);
+    return { socket, closed };
+  };
+  const as = (secret: string) => `Authorization: Bearer ${secret}\r\n`;
+  const large = (headers: Record<string, string> = {}) => ({ body: rpc('ping', { pad: 'x'.repeat(50_000) }), headers });
+  const refusal = async (url: string, sent: Parameters<typeof send>[1]) => {
+    const answer = await send(url, sent);
+    return [answer.status, answer.headers['retry-after'], (await answer.json()).error?.message];
+  };
+
+  test('large bodies that one token is slow to send are 429 for it, and nobody else notices', async () => {
+    const { url } = await stage({}, { http: { maxBody: MAX }, tokens: [token('a', 'ka'), token('b', 'kb')] });
+    const held = await Promise.all([1, 2, 3, 4].map(() => hold(url, as('ka'))));
+    const [mine, other] = [{ authorization: 'Bearer ka' }, { authorization: 'Bearer kb' }];
+    await expect.poll(async () => (await send(url, large(mine))).status).toBe(429);
+    const message = 'too many large requests of token "a" are under way: try again in a moment';
+    expect(await refusal(url, large(mine))).toEqual([429, '1', message]);
+    expect((await send(url, ping(mine))).status).toBe(200);
+    expect((await send(url, large(other))).status).toBe(200);
     for (const { socket, closed } of held) {
       socket.destroy();
       await closed;
     }
-    await expect.poll(async () => (await send(url, large)).status).toBe(200);
+    await expect.poll(async () => (await send(url, large(mine))).status).toBe(200);
+  });
+
+  test('without tokens a session has a share of its own, and an unknown session id gets none', async () => {
+    const { url } = await stage({}, { http: { maxBody: MAX } });
+    const client = await connect(url);
+    const held = await Promise.all([1, 2, 3, 4].map((id) => hold(url, `Mcp-Session-Id: unknown-${id}\r\n`)));
+    await expect.poll(async () => (await send(url, large())).status).toBe(429);
+    expect((await client.post(rpc('ping', { pad: 'x'.repeat(50_000) }))).status).toBe(200);
+    for (const { socket } of held) socket.destroy();
+  });
+
+  test('large bodies have one budget for all; what does not fit is told to come back, and fits again later', async () => {
+    const { url } = await stage({}, { http: { maxBody: MAX }, tokens: [token('a', 'ka'), token('b', 'kb')] });
+    const held = await Promise.all([1, 2, 3].map(() => hold(url, as('ka'))));
+    const other = { authorization: 'Bearer kb' };
+    await expect.poll(async () => (await send(url, large({ authorization: 'Bearer ka' }))).status).toBe(429);
+    held.push(await hold(url, as('kb')));
+    await expect.poll(async () => (await send(url, large(other))).status).toBe(503);
+    const message = 'too many large requests are under way: try again in a moment';
+    expect(await refusal(url, large(other))).toEqual([503, '1', message]);
+    expect((await send(url, ping(other))).status).toBe(200);
+    for (const { socket, closed } of held) {
+      socket.destroy();
+      await closed;
+    }
+    await expect.poll(async () => (await send(url, large(other))).status).toBe(200);
   });
 
   test('a body of unknown size counts for what it holds, once it is here', async () => {
@@ -74,6 +109,46 @@ describe('size', () => {
     expect((await send(url.replace('/mcp', '/messages?sessionId=x'), body)).status).toBe(415);
     expect((await send(url, ping({ 'content-encoding': 'gzip' }))).status).toBe(415);
     expect((await send(url, ping({ 'content-encoding': 'identity' }))).status).toBe(200);
+  });
+});
+
+describe('wrong tokens', () => {
+  const tokens = [token('a', 'right')];
+  const told = (authorization: string) => ping({ authorization });
+
+  test('are 401, after many of one address 429, and a right one is accepted all the while', async () => {
+    const { url, logged, happenings } = await stage({}, { tokens });
+    const tries = await Promise.all(Array.from({ length: 30 }, (_, n) => send(url, told(`Bearer wrong-${n}`))));
+    const statuses = tries.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(20).fill(401), ...Array(10).fill(429)]);
+    const braked = await send(url, told('Bearer wrong'));
+    const { error } = await braked.json();
+    expect([braked.status, Number(braked.headers['retry-after']) > 0, braked.headers.connection]).toEqual([
+      ...[429, true, 'close'],
+    ]);
+    expect([error.message, error.data.hint]).toEqual([
+      expect.stringMatching(/^too many wrong tokens: try again in \d+ s$/),
+      expect.stringContaining('Authorization: Bearer'),
+    ]);
+    expect((await send(url, told('Bearer right'))).status).toBe(200);
+    expect(logged.filter((line) => line.includes('many wrong tokens come from "127.0.0.1"'))).toHaveLength(1);
+    await expect
+      .poll(() => happenings.filter((one) => one.type === 'visit' && one.visit.status === 429))
+      .toHaveLength(11);
+  });
+
+  test('do not count where none is sent: a client that asks whether it needs one is told so', async () => {
+    const { url } = await stage({}, { tokens });
+    for (let n = 0; n < 25; n += 1) expect((await send(url, ping())).status).toBe(401);
+    expect((await send(url, told('Bearer wrong'))).status).toBe(401);
+  });
+
+  test('count by the address that a trusted proxy was called from, not by one that its client made up', async () => {
+    const { url } = await stage({}, { tokens, http: { trustProxy: true } });
+    const via = (from: string) => ping({ authorization: 'Bearer wrong', 'x-forwarded-for': from });
+    for (let n = 0; n < 20; n += 1) expect((await send(url, via(`10.0.0.${n}, 192.0.2.1`))).status).toBe(401);
+    expect((await send(url, via('10.0.0.99, 192.0.2.1'))).status).toBe(429);
+    expect((await send(url, via('192.0.2.2'))).status).toBe(401);
   });
 });
 

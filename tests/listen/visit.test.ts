@@ -10,7 +10,8 @@ import { createSeal } from '../../src/listen/seal.ts';
 import { createSessions } from '../../src/listen/sessions.ts';
 import type { McpDeps } from '../../src/listen/visit.ts';
 import { createLog } from '../../src/observe/log.ts';
-import { type Budget, NO_RATE } from '../../src/policy/limits.ts';
+import { NO_RATE } from '../../src/policy/limits.ts';
+import { createShares } from '../../src/policy/shares.ts';
 import { BOTH, call, gate, rpc, send } from './harness.ts';
 
 const servers: Server[] = [];
@@ -26,16 +27,7 @@ const MAX_BODY = 100_000;
 /** MCP without guards, a tool that answers when it may, and how much of the budget is taken. */
 async function stage() {
   const [begun, answered] = [gate(), gate()];
-  let taken = 0;
-  const bodies: Budget = {
-    take: (amount) => {
-      taken += amount;
-      return true;
-    },
-    give: (amount) => {
-      taken -= amount;
-    },
-  };
+  const bodies = createShares(100 * MAX_BODY);
   const request = async ({ method }: { method: string }) => {
     if (method === 'initialize') return { capabilities: { tools: { listChanged: true } } };
     begun.open();
@@ -52,7 +44,7 @@ async function stage() {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, begun: begun.promise, answer: answered.open, taken: () => taken };
+  return { url, begun: begun.promise, answer: answered.open, taken: () => bodies.limit - bodies.left };
 }
 
 const CHUNKED = { 'transfer-encoding': 'chunked' };

@@ -1,24 +1,7 @@
-/** Gates and rates: how much at once, how fast. */
+/** Rates: how fast. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createBudget, createGate, createRate, NO_RATE } from '../../src/policy/limits.ts';
-
-describe('a gate', () => {
-  test('lets in as many as it has room for, and the next when one has left', () => {
-    const gate = createGate(2);
-    expect([gate.enter(), gate.enter(), gate.enter()]).toEqual([true, true, false]);
-    expect(gate.inside).toBe(2);
-    gate.leave();
-    expect([gate.enter(), gate.enter()]).toEqual([true, false]);
-  });
-});
-
-test('a budget is spent in parts of any size, and what is given back can be spent again', () => {
-  const budget = createBudget(10);
-  expect([budget.take(7), budget.take(4), budget.take(3), budget.take(0)]).toEqual([true, false, true, true]);
-  budget.give(7);
-  expect([budget.take(8), budget.take(7)]).toEqual([false, true]);
-});
+import { createRate, NO_RATE } from '../../src/policy/limits.ts';
 
 describe('a rate', () => {
   const at = (rate: number) => {

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { editDistance } from '../../src/config/nearest.ts';
-import { processorTime } from '../setup/processor.ts';
 import { clean, cleanName, cut, nearest, oneLine } from '../../src/render/text.ts';
+import { processorTime } from '../setup/processor.ts';
 
 test('a cut text never splits a character and counts its ellipsis', () => {
   expect(cut('😀😀😀😀', 3)).toBe('😀😀…');

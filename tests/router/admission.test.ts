@@ -4,6 +4,8 @@ import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { McpxError } from '../../src/errors.ts';
 import { createFront } from '../../src/front/front.ts';
 import type { CallRecord } from '../../src/observe/observer.ts';
+import { createShares } from '../../src/policy/shares.ts';
+import { createAdmission } from '../../src/router/admission.ts';
 import type { ToolCall } from '../../src/router/router.ts';
 import { createWorld, type Script, type World } from '../world.ts';
 
@@ -205,6 +207,63 @@ describe('how many at once', () => {
     await expect.poll(() => release.length).toBe(1);
     for (const one of release) one();
     await next;
+  });
+
+  describe('one that does not answer', () => {
+    const settings = { ...DEFAULTS, limits: { ...DEFAULTS.limits, concurrentCalls: 100 } };
+    const hung: Script = { tools: TOOLS, answer: (method) => (method === 'tools/call' ? new Promise(() => {}) : {}) };
+    const world = () => {
+      const { router, sent } = createWorld({ hung, stuck: hung, files: { tools: TOOLS } }, { settings });
+      const by = (holder: string | undefined, server: string) =>
+        router.call(asked(undefined, { tool: 'read', server, caller: { key: 'k', holder, capabilities: {} } }).call);
+      /** A hundred calls at once: how many are let in, and why the others are not. */
+      const flood = async (holder: string | undefined, server: string) => {
+        const before = sent.length;
+        const errors: McpxError[] = [];
+        for (let n = 0; n < 100; n += 1) by(holder, server).catch((error) => errors.push(error));
+        await expect.poll(() => sent.length - before + errors.length).toBe(100);
+        return { passed: sent.length - before, error: errors[0] };
+      };
+      return { by, flood };
+    };
+
+    test('gets its share of calls, and the same client goes on with other servers', async () => {
+      const { by, flood } = world();
+      const { passed, error } = await flood('token "a"', 'hung');
+      expect(passed).toBe(60);
+      expect(error).toMatchObject({
+        code: 'overloaded',
+        message: '60 calls to server "hung" are under way already, which is its share',
+        hint: expect.stringContaining('"limits.concurrentCalls"'),
+        data: { exhausted: 'server' },
+      });
+      await by('token "a"', 'files');
+      await by('token "b"', 'files');
+      expect((await flood('token "b"', 'hung')).passed).toBeGreaterThan(0);
+      await by('token "b"', 'files');
+    });
+
+    test('leaves room for other servers also where there is one client only', async () => {
+      const { by, flood } = world();
+      expect((await flood(undefined, 'hung')).passed).toBe(75);
+      expect((await flood(undefined, 'stuck')).passed).toBeGreaterThan(0);
+      await by(undefined, 'files');
+    });
+  });
+
+  test('a client that has used up its share is told so, and nobody else notices', () => {
+    const { enter, leave } = createAdmission({ policy: DEFAULTS.policy, calls: createShares(100) });
+    // One call to each server, so that no server is in the way.
+    for (let n = 0; n < 75; n += 1) enter('token "a"', `s${n}`);
+    expect(() => enter('token "a"', 'next')).toThrow(
+      expect.objectContaining({
+        message: 'token "a" has 75 calls under way already, which is its share',
+        data: { exhausted: 'client' },
+      }),
+    );
+    enter('token "b"', 'next');
+    leave('token "a"', 's0');
+    enter('token "a"', 's0');
   });
 
   test('a call that waits for its user takes no room', async () => {

@@ -43,6 +43,24 @@ describe('slots', () => {
     expect([slots.active, slots.waiting]).toEqual([1, 0]);
   });
 
+  test('leave some to others: one holder gets three quarters at most, and what it waits for delays nobody', async () => {
+    const slots = createSlots({ limit: 8, subject: 'x' });
+    const enter = (holder: string) => slots.enter({ key: holder, holder });
+    const order: string[] = [];
+    const hog = Array.from({ length: 8 }, () => enter('hog'));
+    expect(hog.map((turn) => turn === undefined)).toEqual([true, true, true, true, true, true, false, false]);
+    expect([enter('b'), slots.active, slots.waiting]).toEqual([undefined, 7, 2]);
+    const waiting = hog.slice(6).map((turn) => turn?.then(() => order.push('hog')));
+    slots.leave('b');
+    expect([slots.active, slots.waiting]).toEqual([6, 2]);
+    slots.leave('hog');
+    await waiting[0];
+    expect([order, slots.active, slots.waiting]).toEqual([['hog'], 6, 1]);
+    for (let n = 0; n < 6; n += 1) slots.leave('hog');
+    await waiting[1];
+    expect([slots.active, slots.waiting]).toEqual([1, 0]);
+  });
+
   test('let in ahead of all what takes no turn, and nobody in its place', async () => {
     const slots = createSlots({ limit: 1, maxWaiting: 1, subject: 'x' });
     slots.enter();
