@@ -9,6 +9,7 @@ import type { Authenticator, Principal } from '../policy/auth.ts';
 import { createRate, NO_RATE } from '../policy/limits.ts';
 import { createShares } from '../policy/shares.ts';
 import { INTERNAL_ERROR } from '../wire/message.ts';
+import { shareWithAccept } from './accept.ts';
 import { boundConnections, type Connections, connectionBound, TOO_MANY } from './connections.ts';
 import { crossOrigin } from './cors.ts';
 import { createParking } from './events.ts';
@@ -61,6 +62,8 @@ const MAX_HEADERS = 16 * 1024;
 const MAX_URL = 8 * 1024;
 /** Handles that are left when one more connection is let in. */
 const SPARE_HANDLES = 4;
+/** Connections that may wait until they are accepted, where the system allows as many: it ignores further ones, which try again after seconds. */
+const BACKLOG = 4096;
 /** Bytes of bodies that are held at once, and at least so many of the largest. */
 const MAX_BODIES = 256 * 1024 * 1024;
 const LEAST_BODIES = 4;
@@ -103,9 +106,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     ...{ most: options.connections ?? connectionBound(handleLimit()), idleSince: tracer.idleSince, log },
     hasHandles: () => canOpen(SPARE_HANDLES),
   });
+  const take = shareWithAccept(server, (arrival: Arrival) => visit(arrival, served));
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     if (!request.url?.startsWith('/')) request.url = originForm(request);
-    visit({ request, response, trace: tracer.begin(request, response), connections }, served);
+    take({ request, response, trace: tracer.begin(request, response), connections });
   };
   server.on('request', receive);
   server.on('checkContinue', receive);
@@ -232,7 +236,7 @@ function no(...refused: Parameters<typeof refuse>): 'refused' {
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(bindError(error, host, port)));
-    server.listen({ host, port }, resolve);
+    server.listen({ host, port, backlog: BACKLOG }, resolve);
   });
 }
 
