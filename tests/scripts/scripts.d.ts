@@ -156,6 +156,56 @@ declare module '*/scripts/bench-memory.mjs' {
   ): Row[];
   export function table(title: string, rows: Row[]): string;
 }
+declare module '*/scripts/soak-calls.mjs' {
+  interface Failure {
+    at: number;
+    client: string;
+    server: string;
+    message: string;
+  }
+  interface Call {
+    client: string;
+    place: string;
+    server: string;
+    from: number;
+    problem?: string | undefined;
+    answered?: boolean;
+  }
+  interface Journal {
+    counts: { calls: number; excused: number; failed: number; faults: Record<string, number> };
+    failures: Failure[];
+    begin(kind: string, place: string, server: string): () => void;
+    record(call: Call): void;
+  }
+  export function createJournal(now?: () => number): Journal;
+  export function readAnswer(answer: unknown): { text?: string; problem?: string };
+}
+declare module '*/scripts/soak-samples.mjs' {
+  interface Look extends Record<string, unknown> {
+    'memory MB': number;
+    handles: number;
+    children: number;
+    names: Record<string, number>;
+  }
+  interface Row {
+    process: string;
+    number: string;
+    over: boolean;
+    difference?: string;
+  }
+  export function descendants(pid: number, parents: Map<number, number>): number[];
+  export function rowsOf(
+    processes: { name: string; first: Look; most: Omit<Look, 'names'>; last: Look }[],
+    bars?: Record<string, number>,
+  ): Row[];
+  export function table(rows: Row[], bars?: Record<string, number>): string;
+}
+declare module '*/scripts/bench-soak.mjs' {
+  export function verdict(results: {
+    failed: number;
+    rows: { process: string; number: string; over: boolean }[];
+  }): string;
+}
 declare module '*/scripts/bench-load.mjs' {
   interface Sample {
     us: number;
