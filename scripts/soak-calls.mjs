@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Errors by the fault that excuses them. They must name the server. */
 export const EXCUSED = {
-  crash: /" (ended|broke off|exited|closed|is not available|could not be started|failed)/,
-  hang: /" (did not answer|is not available)/,
-  restart: /" (broke off|is not available|could not be reached|cannot be reached|refused)/,
-  removed: /^(error: )?no server is called|Unknown tool/i,
+  crash: /" (exited with code 1|closed its pipes|ended the connection)/,
+  hang: /" did not answer "/,
+  restart: /" (broke off|cannot be reached|ended its reply without an answer)/,
+  removed: /no server is called "|Unknown tool: /,
 };
 /** ms that the past of faults is kept. */
 const KEPT = 5 * 60_000;
@@ -110,8 +110,9 @@ export function createActor({ name, place, front, servers, roots, client, journa
     }
   };
   const list = async () => {
+    const from = journal.now();
     const { error } = await client.request('tools/list').catch((error) => ({ error }));
-    journal.record({ client: name, place, server: 'tools/list', from: journal.now(), problem: error?.message });
+    journal.record({ client: name, place, server: 'tools/list', from, problem: error?.message });
   };
   const pick = () => {
     const server = servers[Math.floor(Math.random() * servers.length)];

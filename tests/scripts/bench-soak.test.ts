@@ -25,7 +25,7 @@ describe('an error in npm run bench:soak', () => {
     };
     return { journal, call };
   }
-  const ENDED = 'server "crash-1" ended with code 1';
+  const ENDED = 'server "crash-1" exited with code 1';
 
   it('is excused by a fault of its server during the call', () => {
     expect(stage().call(ENDED)).toEqual([1, 0]);
@@ -33,9 +33,9 @@ describe('an error in npm run bench:soak', () => {
 
   it.each([
     ['began after the fault was over', ENDED, { from: 201 }],
-    ['is of another server', 'server "crash-2" ended with code 1', { server: 'crash-2' }],
+    ['is of another server', 'server "crash-2" exited with code 1', { server: 'crash-2' }],
     ['is of another mcpx', ENDED, { place: 'stdio compact' }],
-    ['does not name the server', 'something ended with code 1', {}],
+    ['does not name the server', 'something exited with code 1', {}],
     ['is another one than the fault brings about', 'the arguments of "crash-1" are wrong', {}],
     ['is no answer but a lost connection', ENDED, { answered: false }],
   ])('fails the run where it %s', (_, problem, more) => {
