@@ -21,10 +21,10 @@ export function parseAuthority(text: string): Authority | undefined {
   return { name: canonicalHost(address ?? name), port: digits === '' ? undefined : Number(digits) };
 }
 
-/** One spelling for each host: lower case, no dot at the end, IPv6 at its shortest, an IPv4 address in IPv6 as IPv4. */
+/** One spelling for each host: lower case, IPv6 at its shortest, an IPv4 address in IPv6 as IPv4. A dot at the end stays: resolvers may look elsewhere for such a name. */
 export function canonicalHost(host: string): string {
   const address = host.replace(/%.*$/, '');
-  if (!isIPv6(address)) return host.toLowerCase().replace(/\.$/, '');
+  if (!isIPv6(address)) return host.toLowerCase();
   const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short);
   return mapped === null ? short : mapped.slice(1).flatMap(twoBytes).join('.');

@@ -6,7 +6,7 @@ describe('a host is read whole', () => {
   test.each<[string, string, number | undefined]>([
     ['localhost', 'localhost', undefined],
     ['LocalHost:3095', 'localhost', 3095],
-    ['gateway.example.', 'gateway.example', undefined],
+    ['gateway.example.', 'gateway.example.', undefined],
     ['my_box.lan:', 'my_box.lan', undefined],
     ['127.0.0.1:65535', '127.0.0.1', 65_535],
     ['[::1]', '::1', undefined],

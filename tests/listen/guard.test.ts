@@ -20,21 +20,25 @@ type Get = { path?: string; version?: string } & NonNullable<Parameters<typeof s
 describe('a Host that is served', () => {
   test.each([
     'LocalHost:1',
-    'localhost.',
     '127.8.8.8',
     '[::1]:1',
     '[0:0::1]',
     '[::ffff:127.0.0.1]',
-    'Gateway.Example.:443',
+    'Gateway.Example:443',
     '[FD00:0::1]',
   ])('%s', async (host) => expect((await get([`Host: ${host}`])).status).toBe(200));
 });
 
 describe('a Host of somebody else is forbidden', () => {
-  test.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', 'gateway.example.evil', '[::2]'])(
-    '%s',
-    async (host) => expect((await get([`Host: ${host}`])).status).toBe(403),
-  );
+  test.each([
+    'evil.example',
+    'localhost.',
+    'gateway.example.',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    'gateway.example.evil',
+    '[::2]',
+  ])('%s', async (host) => expect((await get([`Host: ${host}`])).status).toBe(403));
 });
 
 describe('a request without exactly one valid Host is a bad request, with a reason', () => {
