@@ -55,6 +55,8 @@ const MAX_NAME = 256;
 const MAX_DESCRIPTION = 16 * 1024;
 const MAX_SCHEMA = 256 * 1024;
 const MAX_DEPTH = 128;
+/** In ms, for one page. A call may take much longer than a list. */
+const LIST_TIMEOUT = 60_000;
 
 type Asker = Pick<Connection, 'name' | 'request' | 'spec'>;
 
@@ -128,7 +130,8 @@ async function listPages(connection: Asker, method: string, key: string): Promis
 
 async function ask(connection: Asker, method: string, cursor: unknown): Promise<unknown> {
   try {
-    const options = { repeatable: true, ahead: method === TOOLS };
+    const timeout = Math.min(LIST_TIMEOUT, connection.spec.timeout);
+    const options = { repeatable: true, ahead: method === TOOLS, timeout };
     return await connection.request(method, cursor === undefined ? {} : { cursor }, options);
   } catch (error) {
     // Servers announce a capability and then lack one of its lists; that is no reason to lose the others.

@@ -22,9 +22,9 @@ interface ServerBase {
   /** Shown instead of the server's own instructions. */
   description?: string;
   disabled: boolean;
-  /** One call, in ms (default 60 s). */
+  /** One call, in ms; default: `limits.callTimeout`. */
   timeout: number;
-  /** Spawn or connect, handshake and first list, in ms (default 20 s). */
+  /** Spawn or connect, handshake and first list, in ms (default 60 s). */
   startupTimeout: number;
   /** Which downstreams share a connection; undefined = decided by DESIGN's rules. */
   share?: 'all' | 'session' | 'call';
@@ -151,7 +151,14 @@ export interface Settings {
     inheritEnv: 'safe' | 'all' | 'none' | string[];
   };
   health: { enabled: boolean; interval: number; failures: number };
-  limits: { resultChars: number; resultStore: number; concurrentCalls: number; children: number; messageBytes: number };
+  limits: {
+    resultChars: number;
+    resultStore: number;
+    concurrentCalls: number;
+    children: number;
+    messageBytes: number;
+    callTimeout: number;
+  };
   policy: { confirm: 'off' | 'destructive'; deny: string[] };
   lock: 'off' | 'warn' | 'session' | 'enforce';
   log: { level: LogLevel; format: 'text' | 'json'; file: string | null };
@@ -186,9 +193,12 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const MIB = 1024 * 1024;
 
+/** A call that works without mcpx must not time out in it: clients give up earlier, and cancel. */
+const CALL_TIMEOUT = 10 * MINUTE;
+
 export const SERVER_DEFAULTS = {
-  timeout: 60 * SECOND,
-  startupTimeout: 20 * SECOND,
+  timeout: CALL_TIMEOUT,
+  startupTimeout: MINUTE,
   concurrency: 128,
   reconnect: { interval: 500, maxRetries: 10 },
 } as const;
@@ -217,7 +227,14 @@ export const DEFAULTS: Settings = {
   search: { usage: true },
   connect: { mode: 'lazy', concurrency: 8, firstListWait: 3 * SECOND, idleStop: 10 * MINUTE, inheritEnv: 'safe' },
   health: { enabled: true, interval: 30 * SECOND, failures: 3 },
-  limits: { resultChars: 40_000, resultStore: 64 * MIB, concurrentCalls: 2048, children: 256, messageBytes: 16 * MIB },
+  limits: {
+    resultChars: 40_000,
+    resultStore: 64 * MIB,
+    concurrentCalls: 2048,
+    children: 256,
+    messageBytes: 16 * MIB,
+    callTimeout: CALL_TIMEOUT,
+  },
   policy: { confirm: 'off', deny: [] },
   lock: 'session',
   log: { level: 'info', format: 'text', file: null },

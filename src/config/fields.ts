@@ -97,7 +97,7 @@ export const SERVER = {
   builtin: choice('A toolbox inside mcpx (default: the one with the name of the server).', ...BUILTINS),
   disabled: flag('Whether it is switched off (default false).'),
   description: text('Shown instead of its own instructions.'),
-  timeout: duration('One call; a number is milliseconds.'),
+  timeout: duration('One call (default: limits.callTimeout); a number is milliseconds.'),
   startupTimeout: duration('Start, handshake and first list; a number is milliseconds.'),
   share: choice('Who shares one connection: every client, one session, one call.', 'all', 'session', 'call'),
   concurrency: whole('Calls in flight at once.', 1),
@@ -194,6 +194,7 @@ export const SETTINGS = {
     ),
     children: whole('Processes of servers at once; one client gets at most three quarters.', 1),
     messageBytes: size('The largest single message, either way.', 1024),
+    callTimeout: duration('One call, for servers without a "timeout" of their own.'),
   }),
   policy: group('Rules for every profile.', {
     confirm: choice(

@@ -15,13 +15,14 @@ export interface Merged {
 export function mergeDrafts(drafts: readonly Draft[], findings: Findings): Merged {
   const patches: unknown[] = [...drafts.map(({ defaults }) => defaults), ...drafts.map(({ settings }) => settings)];
   const settings = patches.reduce<unknown>(overlay, structuredClone(DEFAULTS)) as Settings;
+  const { callTimeout } = settings.limits;
   const shared = layer(
     drafts.map(({ entries }) => entries),
-    findings,
+    { callTimeout, findings },
   );
   const written = new Map(drafts.flatMap(({ profiles }) => [...profiles]));
   const profiles = [...written.values()].map(({ draft, entries }) => {
-    return buildProfile(draft, shared, layer([entries], findings), findings);
+    return buildProfile(draft, shared, layer([entries], { callTimeout, findings }), findings);
   });
   if (profiles.length === 0) profiles.push(buildProfile(EVERYTHING, shared, new Map(), findings));
   else tellUnused(shared, profiles, findings);
@@ -49,10 +50,13 @@ export function overlay(base: unknown, patch: unknown): unknown {
 }
 
 /** A server keeps the place in the order at which it was first named. */
-function layer(files: readonly Map<string, Entry>[], findings: Findings): Map<string, ServerSpec> {
+function layer(
+  files: readonly Map<string, Entry>[],
+  { callTimeout, findings }: { callTimeout: number; findings: Findings },
+): Map<string, ServerSpec> {
   const servers = new Map<string, ServerSpec>();
   for (const [key, entry] of files.flatMap((file) => [...file])) {
-    if (entry.kind === 'server') servers.set(key, entry.spec);
+    if (entry.kind === 'server') servers.set(key, entry.timed ? entry.spec : { ...entry.spec, timeout: callTimeout });
     else switchOff(servers, key, entry, findings);
   }
   return servers;

@@ -8,7 +8,8 @@ import { looksLikeServer } from './shapes.ts';
 import { readTarget } from './target.ts';
 
 export type Entry =
-  | { kind: 'server'; spec: ServerSpec }
+  /** `timed`: the entry has a `timeout` of its own. */
+  | { kind: 'server'; spec: ServerSpec; timed: boolean }
   /** Only `{"disabled": true}`: switches off the server of that name in an earlier file. */
   | { kind: 'off'; name: string; place: Place };
 
@@ -20,7 +21,7 @@ export function readServer(written: Written, dialect: Dialect, findings: Finding
   const base = readBase(server, parts, findings);
   if (isOffSwitch(parts, base.disabled)) return { kind: 'off', name: base.name, place: base.place };
   const target = readTarget(server, parts, findings);
-  return target === undefined ? undefined : { kind: 'server', spec: { ...base, ...target } };
+  return target === undefined ? undefined : { kind: 'server', spec: { ...base, ...target }, timed: parts.part('timeout') !== undefined };
 }
 
 export function entryKey(entry: Entry): string {

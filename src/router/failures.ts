@@ -19,9 +19,12 @@ export function isHeld(error: unknown): boolean {
 /** Our own failures name what was asked for; an upstream's own words are left alone. */
 export function describe(error: unknown, server: string, name: string): unknown {
   if (error instanceof RpcError) return error;
-  if (!(error instanceof McpxError) || error.message.includes(`"${server}"`)) return error;
-  if (error.message.includes(`"${server}.${name}"`)) return error;
-  return new McpxError(error.code, `"${server}.${name}": ${error.message}`, { hint: error.hint, cause: error });
+  if (!(error instanceof McpxError)) return error;
+  const isNamed = error.message.includes(`"${server}"`) || error.message.includes(`"${server}.${name}"`);
+  const hint = error.hint ?? (error.code === 'timeout' ? timeoutHint(server) : undefined);
+  if (isNamed && hint === error.hint) return error;
+  const message = isNamed ? error.message : `"${server}.${name}": ${error.message}`;
+  return new McpxError(error.code, message, { hint, cause: error });
 }
 
 /** For what is denied: as if its server did not have it. */
@@ -37,4 +40,8 @@ export function noResult({ server, tool }: Pick<ToolCall, 'server' | 'tool'>): M
 /** For what its client gave up before it was sent. */
 export function withdrawn(server: string): McpxError {
   return new McpxError('cancelled', `the call to server "${server}" was cancelled`);
+}
+
+function timeoutHint(server: string): string {
+  return `raise "timeout" of server "${server}" in the config, or "limits.callTimeout" for all servers`;
 }

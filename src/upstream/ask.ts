@@ -46,11 +46,12 @@ export function createAsk({ spec, lifecycle, breaker, slots, shared, over }: Ask
   /** The same, once what the call relies on holds there. */
   const reachRelied = async ({ method, wanted, since }: Asked): Promise<Link> => {
     const { signal, reliance, timeout } = wanted;
+    const deadline = since + Math.min(timeout, patience(spec, CONNECT_WAIT));
     for (;;) {
-      const link = await reach(method, since + timeout, signal);
+      const link = await reach(method, deadline, signal);
       if (reliance === undefined || reliance.holds(link.hello)) return link;
       if (signal?.aborted) throw cancelled(method);
-      const left = since + timeout - performance.now();
+      const left = deadline - performance.now();
       const holds = await within(reliance.renew(link.hello, wanted), { method, signal, left, spec, lifecycle });
       if (lifecycle.link !== link) continue;
       if (holds) return link;
@@ -136,9 +137,12 @@ interface Asked {
   since: number;
 }
 
+/** ms that a request waits for a connection, a recovery or a new list of tools. The answer to a call may take much longer. */
+export const CONNECT_WAIT = 60_000;
+
 /** ms that a caller waits for a connection: a start has a bound of its own, which may be the longer one and says why it failed. */
-export function patience({ startupTimeout }: Pick<ServerSpec, 'startupTimeout'>, timeout: number): number {
-  return Math.max(timeout, startupTimeout + 1000);
+export function patience({ startupTimeout }: Pick<ServerSpec, 'startupTimeout'>, wait: number): number {
+  return Math.max(wait, startupTimeout + 1000);
 }
 
 /** A failure of what carries the messages, not of the call. */

@@ -5,7 +5,7 @@ import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import type { About, Incoming, RequestOptions } from '../wire/peer.ts';
-import { type Ask, createAsk, patience, type Timed, within } from './ask.ts';
+import { type Ask, CONNECT_WAIT, createAsk, patience, type Timed, within } from './ask.ts';
 import { createBreaker } from './breaker.ts';
 import type { ChildLimit } from './child-limit.ts';
 import { createMemory, type Introduction, type Remembered } from './era.ts';
@@ -239,7 +239,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     connect: () =>
       using(async () => {
-        const left = patience(spec, spec.timeout);
+        const left = patience(spec, Math.min(spec.timeout, CONNECT_WAIT));
         return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).hello;
       }),
     request,

@@ -74,7 +74,7 @@ export interface PeerHandlers {
 export interface RequestOptions {
   /** ms without an answer or progress; then the far side is told to cancel. */
   timeout?: number;
-  /** ms in all, however much progress flows (default: the larger of 10 min and `timeout`). */
+  /** ms in all, however much progress flows (default: the larger of 30 min and `timeout`). */
   totalTimeout?: number;
   signal?: AbortSignal | undefined;
   /** Whether a large result may come as the bytes in which it was written, see `Verbatim`. */

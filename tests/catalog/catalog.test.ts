@@ -32,6 +32,17 @@ describe('listing', () => {
     expect(cursors).toEqual([undefined, '']);
   });
 
+  test('a list is waited for a minute at most, however long a call may take', async () => {
+    const timeouts: unknown[] = [];
+    const answer: Script['answer'] = (_, __, { timeout }) => {
+      timeouts.push(timeout);
+      return { tools: [] };
+    };
+    await listed({ answer, spec: { timeout: 600_000 } });
+    await listed({ answer, spec: { timeout: 5000 } });
+    expect(timeouts).toEqual([60_000, 5000]);
+  });
+
   test('a cursor that never ends stops at a hundred pages', async () => {
     let pages = 0;
     const { entry } = await listed({

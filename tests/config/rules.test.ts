@@ -55,8 +55,22 @@ describe('rule 2: with several files', () => {
       { mcpServers: { A: { command: 'y' } } },
     );
     const [first, second] = config.profiles[0]?.servers ?? [];
-    expect(first).toMatchObject({ name: 'A', command: 'y', env: {}, timeout: 60_000 });
+    expect(first).toMatchObject({ name: 'A', command: 'y', env: {}, timeout: 600_000 });
     expect(second?.name).toBe('b');
+  });
+
+  test('limits.callTimeout of any file holds for servers without a timeout of their own', () => {
+    const config = loadAll(
+      createHome(),
+      { mcpServers: { a: { command: 'x', timeout: '5s' }, b: { command: 'b' } } },
+      { limits: { callTimeout: '2m' }, profiles: { p: { servers: ['*'], mcpServers: { c: { command: 'c' } } } } },
+    );
+    const timeouts = config.profiles[0]?.servers.map(({ name, timeout }) => [name, timeout]);
+    expect(timeouts).toEqual([
+      ['a', 5000],
+      ['b', 120_000],
+      ['c', 120_000],
+    ]);
   });
 
   test('an entry that is only {"disabled": true} switches the lower one off', () => {

@@ -69,8 +69,8 @@ export function brief(config: Config): JsonRecord {
 const NO_PROFILE = { enabled: true, tools: {}, resources: {}, prompts: {} };
 const PLAIN_SERVER = {
   disabled: false,
-  timeout: 60_000,
-  startupTimeout: 20_000,
+  timeout: 600_000,
+  startupTimeout: 60_000,
   concurrency: 128,
   reconnect: { interval: 500, maxRetries: 10 },
   ...{ tools: {}, resources: {}, prompts: {}, args: [], env: {}, envFile: [], framing: 'newline', headers: {} },

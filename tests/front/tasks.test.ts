@@ -119,7 +119,7 @@ describe('a task', () => {
   test('is waited for longer than anything else, where its result is asked for', async () => {
     const timeouts: unknown[] = [];
     const answer: Script['answer'] = (method, _, { timeout }) => timeouts.push([method, timeout]);
-    const { ask } = open({ one: { ...worker('one'), answer } });
+    const { ask } = open({ one: { ...worker('one'), answer, spec: { timeout: 60_000 } } });
     await ask('tasks/get', { taskId: 't' });
     await ask('tasks/result', { taskId: 't' });
     expect(timeouts).toEqual([

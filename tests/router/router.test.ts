@@ -133,6 +133,19 @@ describe('a call', () => {
     });
   });
 
+  test('a call that timed out names the settings that raise the limit', async () => {
+    const { router } = world({
+      answer: () => {
+        throw new McpxError('timeout', 'server "files" did not answer "tools/call" within 600 s');
+      },
+    });
+    expect(await failure(router.call(call()))).toMatchObject({
+      code: 'timeout',
+      message: 'server "files" did not answer "tools/call" within 600 s',
+      hint: 'raise "timeout" of server "files" in the config, or "limits.callTimeout" for all servers',
+    });
+  });
+
   test('an answer that is no object is a protocol failure', async () => {
     const { router } = world({ answer: () => 'text' });
     expect((await failure(router.call(call()))).code).toBe('protocol');
