@@ -21,7 +21,9 @@ export function readServer(written: Written, dialect: Dialect, findings: Finding
   const base = readBase(server, parts, findings);
   if (isOffSwitch(parts, base.disabled)) return { kind: 'off', name: base.name, place: base.place };
   const target = readTarget(server, parts, findings);
-  return target === undefined ? undefined : { kind: 'server', spec: { ...base, ...target }, timed: parts.part('timeout') !== undefined };
+  return target === undefined
+    ? undefined
+    : { kind: 'server', spec: { ...base, ...target }, timed: parts.part('timeout') !== undefined };
 }
 
 export function entryKey(entry: Entry): string {
