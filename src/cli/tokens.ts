@@ -2,7 +2,7 @@
 import type { App } from '../app/app.ts';
 import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
-import { CLIENTS, type ClientLimits, descriptionLimit, type Offered, type Seen, seenBy } from '../front/clients.ts';
+import { CLIENTS, descriptionLimit, type KnownClient, type Offered, type Seen, seenBy } from '../front/clients.ts';
 import { menuParts } from '../front/menu.ts';
 import { estimateTokens, toolTokens } from '../render/tokens.ts';
 import type { ServerView } from '../router/router.ts';
@@ -88,7 +88,7 @@ async function costsOf(app: App, servers: ServerView[], { settings, stop }: Aski
   };
 }
 
-function clientCost(client: ClientLimits, offered: Offered[], menu: Offered): ClientCost {
+function clientCost(client: KnownClient, offered: Offered[], menu: Offered): ClientCost {
   const { offered: seen, ...cut } = seenBy(client, offered);
   return { client: client.title, without: costOf(seen), with: costOf(seenBy(client, [menu]).offered), cut };
 }

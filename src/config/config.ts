@@ -125,7 +125,8 @@ export interface Settings {
     kind: FrontKind;
     dialect: 'inspect' | 'describe';
     menuBudget: number;
-    execSplit: boolean;
+    /** null: for clients that approve tools by their annotations. */
+    execSplit: boolean | null;
     structured: 'always' | 'never' | 'auto';
   };
   naming: {
@@ -221,7 +222,7 @@ export const DEFAULTS: Settings = {
     statusPage: true,
     metrics: true,
   },
-  front: { kind: 'compact', dialect: 'inspect', menuBudget: 2000, execSplit: false, structured: 'auto' },
+  front: { kind: 'compact', dialect: 'inspect', menuBudget: 2000, execSplit: null, structured: 'auto' },
   naming: { style: 'prefix', separator: '__', maxLength: 64, onConflict: 'first-wins', resources: 'wrap' },
   compression: { schema: 'typescript', toon: 'auto', toonMinSize: 3, maxDescription: 160, maxInstructions: 300 },
   search: { usage: true },

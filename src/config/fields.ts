@@ -144,7 +144,10 @@ export const SETTINGS = {
     kind: choice('Two tools, or every tool under its exposed name.', 'compact', 'aggregate'),
     dialect: choice('Names of the two tools: inspect and exec, or describe and call.', 'inspect', 'describe'),
     menuBudget: whole('Characters of the description of "inspect", in which the tools are listed; at most 2048.'),
-    execSplit: flag('Offer "exec_read" too, which runs read-only tools only.'),
+    execSplit: {
+      ...flag('Offer "exec_read" too, which runs read-only tools only; null = to clients that approve by annotations.'),
+      nullable: true,
+    },
     structured: choice('When results carry structuredContent.', 'always', 'never', 'auto'),
   }),
   naming: group('Exposed names.', {

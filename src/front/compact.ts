@@ -30,22 +30,23 @@ export function compactTools(
 }
 
 export function createCompact(deps: FrontDeps): Face {
-  const { router, caller, settings, meter, search } = deps;
+  const { router, caller, meter, search } = deps;
   let counted = false;
   /** Whether the client was last shown the tool for resources. */
   let listed: boolean | undefined;
-  const dialect = dialectOf(settings.front);
-  const instructions = instructionsOf(settings.front);
+  const dialect = dialectOf(deps.settings.front);
+  const instructions = instructionsOf(deps.settings.front);
   const handlers = new Map<string, (args: Params, way: Way) => Promise<ToolResult>>([
     [dialect.inspect, createInspect(deps)],
     [dialect.exec, createExec(deps, { runs: 'everything' })],
+    [dialect.read, createExec(deps, { runs: 'read-only' })],
     ['resources', createResources(deps)],
   ]);
-  if (settings.front.execSplit) handlers.set(dialect.read, createExec(deps, { runs: 'read-only' }));
+  const isOffered = (name: string) => name !== dialect.read || deps.settings.front.execSplit === true;
 
   const listTools = (): Tool[] => {
     const servers = router.servers();
-    const tools = compactTools(servers, settings, caller.clientInfo?.name);
+    const tools = compactTools(servers, deps.settings, caller.clientInfo?.name);
     listed = hasResources(servers);
     // Once per client, however often it asks, and when it has its answer.
     if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }));
@@ -62,7 +63,7 @@ export function createCompact(deps: FrontDeps): Face {
       return appears ? [...kinds, 'tools'] : kinds;
     },
     async call(name, args, way) {
-      const handler = handlers.get(name);
+      const handler = isOffered(name) ? handlers.get(name) : undefined;
       if (handler === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${asName(name)}`);
       try {
         const answer = await handler(isRecord(args) ? args : {}, way);

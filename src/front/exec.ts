@@ -23,8 +23,8 @@ export interface ExecOptions {
 const MIN_SLOT = 2000;
 
 export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Params, way: Way) => Promise<ToolResult> {
-  const { router, settings, shelf, meter } = deps;
-  const dialect = dialectOf(settings.front);
+  const { router, shelf, meter } = deps;
+  const dialect = dialectOf(deps.settings.front);
 
   async function find(args: Params, way: Way): Promise<Located> {
     const { server, tool } = readTarget(args);
@@ -51,6 +51,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
   }
 
   async function run(args: Params, way: Way, maxChars?: number): Promise<Slot<ToolResult> & Located> {
+    const { settings } = deps;
     const select = await readSelect(args.select);
     const target = await find(args, way);
     if (runs === 'read-only') await mustRead(target);
@@ -80,6 +81,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
 
   /** What else the request holds belongs to it as a whole, and no single call may have it. */
   async function runAll(calls: Params[], { extra: _, ...way }: Way): Promise<ToolResult> {
+    const { settings } = deps;
     const share = Math.max(MIN_SLOT, Math.floor(settings.limits.resultChars / calls.length));
     const progress = shareProgress(calls.length, way.progress);
     const slots = await runBatch<ToolResult>(calls, {
@@ -137,11 +139,13 @@ function withNotes(result: ToolResult, notes: string[]): ToolResult {
 function referable(result: ToolResult): unknown[] {
   const values = valuesOf(result);
   if (values.length > 0) return values;
-  const texts = (Array.isArray(result.content) ? result.content : []).filter(isText);
-  return [texts.map(({ text }) => text).join('\n')];
+  return [textOf(Array.isArray(result.content) ? result.content : [])];
 }
 
-/** One result of many: every block under the number of its call, `isError` when none of them worked. */
+/**
+ * One result of many: every block under the number of its call, `isError` when none of them worked. The structured part says
+ * no less than the text: a result without one is there as its text.
+ */
 function together(calls: Params[], slots: ToolResult[], structured: boolean): ToolResult {
   const content = slots.flatMap(({ content = [], isError }, index) => {
     const head = `[${index}] ${nameOf(calls[index] ?? {})}${isError === true ? ' failed' : ''}`;
@@ -150,8 +154,8 @@ function together(calls: Params[], slots: ToolResult[], structured: boolean): To
       ? [{ ...first, text: `${head}\n${first.text}` }, ...rest]
       : [{ type: 'text', text: head }, ...content];
   });
-  const results = slots.map(({ structuredContent, isError }) => ({
-    ...(structuredContent !== undefined && { structuredContent }),
+  const results = slots.map(({ structuredContent, content = [], isError }) => ({
+    ...(structuredContent === undefined ? { text: textOf(content) } : { structuredContent }),
     ...(isError === true && { isError }),
   }));
   const telling = structured && slots.some(({ structuredContent }) => structuredContent !== undefined);
@@ -160,6 +164,13 @@ function together(calls: Params[], slots: ToolResult[], structured: boolean): To
     ...(slots.every(({ isError }) => isError === true) && { isError: true }),
     ...(telling && { structuredContent: { results } }),
   };
+}
+
+function textOf(content: unknown[]): string {
+  return content
+    .filter(isText)
+    .map(({ text }) => text)
+    .join('\n');
 }
 
 function nameOf({ server_name, tool_name, method }: Params): string {

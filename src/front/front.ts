@@ -23,6 +23,7 @@ import {
 import type { Incoming, RequestOptions } from '../wire/peer.ts';
 import { createAggregate } from './aggregate.ts';
 import { createChanges } from './changes.ts';
+import { settingsOf } from './clients.ts';
 import { createCompact } from './compact.ts';
 import { createGate } from './gate.ts';
 import type { Meter } from './meter.ts';
@@ -68,7 +69,8 @@ export interface FrontDeps {
   router: Router;
   /** Who the client is; learns it when the client introduces itself. */
   caller: Caller;
-  settings: Settings;
+  /** In the compact front they follow the client: read them for each request. */
+  readonly settings: Settings;
   wishes: Wishes;
   /** Told what a client reads, and what it would have read without mcpx. */
   meter: Meter;
@@ -129,9 +131,16 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     wishes.join(caller.key);
     ready.open();
   };
+  const tailored = settingsOf(settings, caller);
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
-  const face = FACES[kind]({ ...deps, shelf });
+  const face = FACES[kind]({
+    ...deps,
+    shelf,
+    get settings() {
+      return kind === 'compact' ? tailored() : settings;
+    },
+  });
   const roots = createRootsQuestion(deps.router);
   const pages = createPages();
   /** Where requests stand alone: what asks their client, on behalf of one that is under way. */

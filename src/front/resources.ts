@@ -17,14 +17,10 @@ type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf'>;
 const MAX_ABOUT = 120;
 
 export function createResources(deps: Deps): (args: Params, way: Way) => Promise<ToolResult> {
-  const { router, settings, listed, shelf } = deps;
+  const { router, listed, shelf } = deps;
+  const { inspect } = dialectOf(deps.settings.front);
   const shaped = (result: ToolResult, title: string) =>
-    shapeResult(result, {
-      settings,
-      shelf,
-      title,
-      readOn: (part) => written(dialectOf(settings.front).inspect, part),
-    });
+    shapeResult(result, { settings: deps.settings, shelf, title, readOn: (part) => written(inspect, part) });
 
   return async (args, way) => {
     const server = text(args, 'server_name');
@@ -36,7 +32,7 @@ export function createResources(deps: Deps): (args: Params, way: Way) => Promise
     const found = locateResource(uri, server, views);
     const params = { uri: found.uri };
     const answer = await router.forward({ ...way, ...of(found), method: 'resources/read', params });
-    return shaped(contentOf(answer, found.server, settings.naming.resources), `resource ${found.uri}`);
+    return shaped(contentOf(answer, found.server, deps.settings.naming.resources), `resource ${found.uri}`);
   };
 }
 

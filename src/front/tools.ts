@@ -8,18 +8,20 @@ import { dialectOf } from './dialect.ts';
 
 const STRING = { type: 'string' };
 const INTEGER = { type: 'integer' };
+/** Says that it takes any member: converters of strict schemas drop all members of an object that does not. */
+const ANY_OBJECT = { type: 'object', additionalProperties: true };
 
 /** How each dialect says it; the same handlers answer both. */
 const WORDS = {
   inspect: {
     target: { server_name: STRING, tool_name: STRING },
-    look: 'Look up the tools of the MCP servers below, then run them with exec. No arguments: the servers. query: tools by what they do, with signatures. server_name: its tools. server_name and tool_name: the full signature.',
+    look: 'Look up tools of the MCP servers below, run them with exec. No arguments: servers. query: tools by what they do, with signatures. server_name: its tools; with tool_name: the full signature.',
     instructions:
       'Many MCP servers behind two tools. The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
   },
   describe: {
     target: { method: STRING },
-    look: 'Look up the tools of the MCP servers below, then run them with call. No arguments: the servers. query: tools by what they do, with signatures. method "server": its tools. method "server.tool": the full signature.',
+    look: 'Look up tools of the MCP servers below, run them with call. No arguments: servers. query: tools by what they do, with signatures. method "server": its tools; "server.tool": the full signature.',
     instructions:
       'Many MCP servers behind two tools. The description of describe lists what there is; describe a method for its signature, then call it.',
   },
@@ -50,15 +52,15 @@ export function lookText({ dialect }: Settings['front']): string {
 export function toolsOf(front: Settings['front'], servers: ServerView[], look: string): Tool[] {
   const names = dialectOf(front);
   const { target } = WORDS[front.dialect];
+  const one = { ...target, arguments: ANY_OBJECT };
   const run = {
     type: 'object',
     properties: {
-      ...target,
-      arguments: { type: 'object' },
+      ...one,
       select: { type: 'string', description: 'JMESPath' },
       calls: {
         type: 'array',
-        items: { type: 'object' },
+        items: { ...ANY_OBJECT, properties: one },
         description: 'batch; {"$from":"0.items[0].id"} in arguments is from result 0',
       },
     },
@@ -84,11 +86,12 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
       annotations: execAnnotations(servers),
       _meta: metaFor('run, call or execute a tool of any connected MCP server'),
     },
-    front.execSplit && {
+    front.execSplit === true && {
       name: names.read,
       title: 'Run a tool that only reads',
-      description: `Like ${names.exec}, only for tools that say that they change nothing.`,
-      inputSchema: run,
+      description: `${names.exec} for read-only tools.`,
+      // It takes "select" and "calls" as well; the menu has no room to say it twice.
+      inputSchema: { type: 'object', properties: one },
       annotations: { readOnlyHint: true, openWorldHint },
       _meta: metaFor('run a read-only tool of any connected MCP server'),
     },

@@ -20,7 +20,7 @@ function open(answer: Answer, limits: Partial<typeof DEFAULTS.limits> = {}) {
     (await front.request(
       { method: 'tools/call', params: { name: 'exec', arguments: { calls } } },
       { signal: new AbortController().signal, ...exchange },
-    )) as { content: { type: string; text: string }[]; isError?: boolean };
+    )) as { content: { type: string; text: string }[]; isError?: boolean; structuredContent?: unknown };
   const said = async (calls: unknown) => (await batch(calls)).content.map(({ text }) => text);
   return { ...world, batch, said };
 }
@@ -42,7 +42,19 @@ describe('a batch', () => {
         { type: 'text', text: '[1] s.x' },
         { type: 'text', text: '[2] s.list\n{"a":1}' },
       ],
-      structuredContent: { results: [{ structuredContent: { a: 1 } }, {}, { structuredContent: { a: 1 } }] },
+      structuredContent: { results: [{ structuredContent: { a: 1 } }, { text: '' }, { structuredContent: { a: 1 } }] },
+    });
+  });
+
+  test('an answer that is only text is in the structured part too', async () => {
+    const { batch } = open(
+      answerBy({
+        list: () => structured({ a: 1 }),
+        x: () => ({ content: [{ type: 'text', text: 'plain words' }] }),
+      }),
+    );
+    expect((await batch([LIST, { method: 's.x' }])).structuredContent).toEqual({
+      results: [{ structuredContent: { a: 1 } }, { text: 'plain words' }],
     });
   });
 

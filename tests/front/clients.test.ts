@@ -1,6 +1,7 @@
 /** What clients cut, and which one gets how long a description. */
 import { expect, test } from 'vitest';
-import { CLIENTS, DESCRIPTION_LIMIT, descriptionLimit, seenBy } from '../../src/front/clients.ts';
+import { DEFAULTS, type Settings } from '../../src/config/config.ts';
+import { CLIENTS, DESCRIPTION_LIMIT, descriptionLimit, seenBy, settingsFor } from '../../src/front/clients.ts';
 
 const LIMITS: [string, string | undefined, number][] = [
   ['a client that cuts', 'claude-code', 2048],
@@ -17,9 +18,41 @@ test.each(LIMITS)('the limit of %s', (_title, name, expected) => {
 test('no client is listed twice, and each for a reason', () => {
   const names = CLIENTS.flatMap((client) => client.names);
   expect(new Set(names).size).toBe(names.length);
-  for (const { description, instructions, tools } of CLIENTS) {
-    expect([description, instructions, tools].some((limit) => limit !== undefined)).toBe(true);
-  }
+  for (const { title: _, names: __, ...facts } of CLIENTS) expect(Object.keys(facts)).not.toEqual([]);
+});
+
+const STRUCTURED: [client: string | undefined, written: Settings['front']['structured'], used: string][] = [
+  ['claude-code', 'auto', 'never'],
+  ['codex-mcp-client', 'auto', 'never'],
+  ['qwen-cli-mcp-client-mcpx', 'auto', 'never'],
+  ['@langchain/mcp-adapters', 'auto', 'never'],
+  ['gemini-cli-mcp-client', 'auto', 'auto'],
+  ['somebody-else', 'auto', 'auto'],
+  [undefined, 'auto', 'auto'],
+  ['claude-code', 'always', 'always'],
+  ['somebody-else', 'never', 'never'],
+];
+
+test.each(STRUCTURED)('structuredContent for %s with front.structured "%s" is "%s"', (name, structured, used) => {
+  const settings = { ...DEFAULTS, front: { ...DEFAULTS.front, structured } };
+  expect(settingsFor(settings, name).front.structured).toBe(used);
+});
+
+test('a result is kept and cut before the client cuts it', () => {
+  const limit = (name: string, resultChars: number) =>
+    settingsFor({ ...DEFAULTS, limits: { ...DEFAULTS.limits, resultChars } }, name).limits.resultChars;
+  expect(limit('@cline/core', 40_000)).toBe(8000);
+  expect(limit('@cline/core', 5000)).toBe(5000);
+  expect(limit('somebody-else', 40_000)).toBe(40_000);
+});
+
+test('exec_read is offered to clients that approve tools by annotation, unless the config says otherwise', () => {
+  const offered = (name: string, execSplit: boolean | null) =>
+    settingsFor({ ...DEFAULTS, front: { ...DEFAULTS.front, execSplit } }, name).front.execSplit;
+  expect(offered('codex-mcp-client', null)).toBe(true);
+  expect(offered('codex-mcp-client', false)).toBe(false);
+  expect(offered('claude-code', null)).toBe(null);
+  expect(offered('claude-code', true)).toBe(true);
 });
 
 const tool = (name: string, description?: string) => ({

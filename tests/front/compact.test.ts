@@ -105,6 +105,32 @@ describe('tools/list', () => {
     expect(tools.every(({ _meta }) => JSON.stringify(_meta).includes('alwaysLoad'))).toBe(true);
   });
 
+  test('every object in the arguments of exec says that it takes any member', async () => {
+    const { tools } = (await open({}).request('tools/list')) as { tools: { name: string; inputSchema: Params }[] };
+    const schemas = new Map(tools.map(({ name, inputSchema }) => [name, inputSchema]));
+    const properties = schemas.get('exec')?.properties as { arguments: Params; calls: { items: Params } };
+    expect(properties.arguments).toEqual({ type: 'object', additionalProperties: true });
+    expect(properties.calls.items).toMatchObject({
+      additionalProperties: true,
+      properties: { server_name: {}, tool_name: {}, arguments: { additionalProperties: true } },
+    });
+  });
+
+  test('a client that shows its model structuredContent gets the text alone', async () => {
+    const answer = () => ({ content: [{ type: 'text', text: 'words' }], structuredContent: { a: 1 } });
+    const asked = async (name?: string) => {
+      const { request, call } = open({ files: { ...files, answer } });
+      if (name) await request('initialize', { clientInfo: { name, version: '1' } });
+      return [
+        await call('exec', { server_name: 'files', tool_name: 'list' }),
+        await call('inspect', { server_name: 'files', tool_name: 'list' }),
+      ].map(({ structuredContent }) => structuredContent !== undefined);
+    };
+    expect(await asked()).toEqual([true, true]);
+    expect(await asked('claude-code')).toEqual([false, false]);
+    expect(await asked('codex-mcp-client')).toEqual([false, false]);
+  });
+
   test('the fixed part costs at most 300 tokens', async () => {
     const { tools } = (await open({}).request('tools/list')) as { tools: Record<string, unknown>[] };
     const fixed = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));

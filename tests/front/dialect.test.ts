@@ -46,6 +46,21 @@ describe('exec_read', () => {
     await expect(open({}).call('exec_read')).rejects.toMatchObject({ code: -32602 });
   });
 
+  test('is offered to Codex by itself, and the three tools cost at most 300 tokens', async () => {
+    const { request, tools, text } = open({ s: { tools: TOOLS } });
+    await request('initialize', { clientInfo: { name: 'codex-mcp-client', version: '0' } });
+    expect((await tools()).map(({ name }) => name)).toEqual(['inspect', 'exec', 'exec_read']);
+    expect(await text('exec_read', { server_name: 's', tool_name: 'look', arguments: { n: 5 } })).toBe('ok');
+    const alone = open({});
+    await alone.request('initialize', { clientInfo: { name: 'codex-mcp-client', version: '0' } });
+    const fixed = (await alone.tools()).map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema,
+    }));
+    expect(encode(JSON.stringify(fixed)).length).toBeLessThanOrEqual(300);
+  });
+
   test('runs what says that it only reads', async () => {
     const { text, sent } = split();
     expect(await text('exec_read', { server_name: 's', tool_name: 'look', arguments: { n: '5' } })).toBe('ok');
