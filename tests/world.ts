@@ -126,7 +126,7 @@ export function createWorld(
     meter: createMeter(ledger),
     shelf: createResultStore(() => settings.limits.resultStore).ofSession('k'),
     search: createToolSearch(),
-    listed: () => catalog.settle(1000),
+    listed: (wait = 1000) => catalog.settle(wait),
     verify,
   };
   return { catalog, router, session, deps, sent, logged, changes, stats, observer, ledger };

@@ -135,8 +135,8 @@ export function createApp(initial: Config, options: AppOptions): App {
       verify,
       search: found.search,
       router: own,
-      async listed() {
-        await catalog.settle(listWait(), { offered: offered(), connectionTo, lasts });
+      async listed(wait = Number.POSITIVE_INFINITY) {
+        await catalog.settle(Math.min(wait, listWait()), { offered: offered(), connectionTo, lasts });
         tellConflicts(found, config.settings.naming);
       },
       reading() {

@@ -22,6 +22,7 @@ import {
   type ServerEntry,
   type Slot,
   type Teller,
+  within,
 } from './slot.ts';
 import { type CatalogStore, NO_STORE } from './store.ts';
 
@@ -102,7 +103,10 @@ export class Catalog {
     if (slot.listing.kind !== 'listed') await this.#refresh(slot);
   }
 
-  /** Makes everything known that the client may see, all at once, and waits at most `wait` ms for what has to be listed. */
+  /**
+   * Makes everything known that the client may see, all at once. Waits for what has to be listed until `wait` ms after its
+   * listing began, however many ask: a server that hangs is waited for once, and then by nobody.
+   */
   async settle(wait: number, client?: Client): Promise<void> {
     const open = [...this.#slots.values()].filter((slot) => {
       this.#restore(slot);
@@ -111,14 +115,13 @@ export class Catalog {
       if (slot.listing.kind === 'failed') return false;
       return !isKnown(slot, offered) || mayBeStale(slot, client, (...on) => this.isCurrent(...on));
     });
-    if (open.length === 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, wait);
+    const now = performance.now();
+    const lists = open.map((slot) => {
+      slot.awaitedSince ??= now;
+      const done = this.#refresh(slot, client?.connectionTo(slot.name));
+      return within(done, slot.awaitedSince + wait - now);
     });
-    const lists = open.map((slot) => this.#refresh(slot, client?.connectionTo(slot.name)));
-    await Promise.race([Promise.all(lists), timeout]);
-    clearTimeout(timer);
+    await Promise.all(lists);
   }
 
   /** Lists a server that is known from the disk only; returns at once for one that was listed in this run. */
@@ -258,6 +261,7 @@ export class Catalog {
       this.#accept(slot, connection, { hello, offer: await listOffer(connection, hello, log, tools) });
     } catch (error) {
       slot.listing = { kind: 'failed', at: Date.now(), error };
+      slot.awaitedSince = undefined;
       this.#revision++;
       log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
     }
@@ -273,6 +277,7 @@ export class Catalog {
     const kinds = this.#learn(slot, offered, { hello, offer, folder });
     this.#listed.set(hello, (this.#listed.get(hello) ?? new Set()).add(offered));
     slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
+    slot.awaitedSince = undefined;
     const alone = knowsNobody(slot.spec, hello.era) ? undefined : owner;
     const turned = pins?.learned({ ...lessonOf(slot), offered, owner: alone, folder, from: 'server' }) === true;
     slot.unsteady = turned || (slot.unsteady && version === hello.serverInfo.version);

@@ -39,6 +39,8 @@ export interface Slot {
   bySet: Map<string, Known>;
   /** It changed definitions while it kept its version: what is stored of it is not shown before it was asked again. */
   unsteady: boolean;
+  /** Monotonic ms since which clients wait for a list of it; undefined where nobody does. */
+  awaitedSince: number | undefined;
   inFlight: { connection: Lister; done: Promise<void> } | undefined;
   /** Lists of tools under way, alone or as a part of the above. */
   toolLists: Set<ToolList>;
@@ -119,9 +121,22 @@ export function emptySlot(spec: ServerSpec): Slot {
     tools: new Map(),
     bySet: new Map(),
     unsteady: false,
+    awaitedSince: undefined,
     inFlight: undefined,
     toolLists: new Set(),
     refreshTimer: undefined,
     stale: new Set(),
   };
+}
+
+/** Resolves with the work, or after `wait` ms; at once where that time is over. */
+export function within(work: Promise<void>, wait: number): Promise<void> {
+  if (wait <= 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, wait);
+    void work.finally(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }

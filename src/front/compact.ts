@@ -29,6 +29,9 @@ export function compactTools(
   return toolsOf(front, servers, menu === '' ? lookUp : `${lookUp}\n\n${menu}`);
 }
 
+/** Clients begin their first turn without tools that are late, and keep the first description for the whole session. */
+const MENU_WAIT = 500;
+
 export function createCompact(deps: FrontDeps): Face {
   const { router, caller, meter, search } = deps;
   let counted = false;
@@ -57,6 +60,7 @@ export function createCompact(deps: FrontDeps): Face {
 
   return {
     instructions: () => instructions,
+    listWait: MENU_WAIT,
     tools: listTools,
     affected(kinds) {
       const appears = kinds.has('resources') && listed !== undefined && listed !== hasResources(router.servers());

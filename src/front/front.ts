@@ -77,8 +77,8 @@ export interface FrontDeps {
   /** Where results of this client that are too large to be sent are kept. */
   shelf: Shelf;
   search: ToolSearch;
-  /** Resolves when every upstream was listed, or after the configured wait. */
-  listed(): Promise<void>;
+  /** Resolves when every upstream was listed, or after the configured wait, or `wait` ms where that is less. */
+  listed(wait?: number): Promise<void>;
   /** Lists a server for this client, where only what was stored is known of it. */
   verify(server: string): Promise<void>;
 }
@@ -86,6 +86,8 @@ export interface FrontDeps {
 /** What makes a front different from another. */
 export interface Face {
   instructions(): string | undefined;
+  /** ms that `tools/list` waits for servers that were never listed, where that is less than configured. */
+  listWait?: number;
   tools(): Tool[];
   /** One of them as its server defines it; absent where all are ours. */
   tool?(name: string): Tool | undefined;
@@ -160,13 +162,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ...(kind === 'aggregate' ? createTaskMethods(deps) : []),
     ['initialize', (params) => introduce(params, { kind, face, deps })],
     ['ping', () => ({})],
-    [
-      'tools/list',
-      async (params) => {
-        await deps.listed();
-        return pageOf(face.tools(), 'tools', params);
-      },
-    ],
+    ['tools/list', (params) => deps.listed(face.listWait).then(() => pageOf(face.tools(), 'tools', params))],
     ['tools/call', callTool],
   ]);
 

@@ -33,8 +33,7 @@ export interface Entrance {
   router: Router;
   caller: Caller;
   search: ToolSearch;
-  /** Resolves when every upstream was listed, or after the configured wait. */
-  listed(): Promise<void>;
+  listed: FrontDeps['listed'];
   verify: FrontDeps['verify'];
   /** What a client reads before the first question, without the compact front and with it. */
   reading(): Reading;

@@ -218,6 +218,31 @@ describe('a server that fails', () => {
     expect(world.catalog.find('quick', 'a')).toBeDefined();
     world.catalog.close();
   });
+
+  test('is waited for once when it hangs, and by nobody after that until it has answered', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let finish: () => void = () => undefined;
+    const connected = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const { catalog } = createWorld({ slow: { connect: () => connected, tools: [{ name: 'a' }] } });
+    const done: string[] = [];
+    const settle = (title: string, wait: number) => catalog.settle(wait).then(() => done.push(title));
+    const waits = [settle('first', 1000), settle('menu', 500)];
+    await vi.advanceTimersByTimeAsync(499);
+    expect(done).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(done).toEqual(['menu']);
+    await vi.advanceTimersByTimeAsync(500);
+    await Promise.all(waits);
+    await settle('second', 1000);
+    expect(done).toEqual(['menu', 'first', 'second']);
+    expect(vi.getTimerCount()).toBe(0);
+    finish();
+    await catalog.ensure('slow');
+    expect(catalog.find('slow', 'a')).toBeDefined();
+  });
 });
 
 describe('changes', () => {
