@@ -223,7 +223,7 @@ export const DEFAULTS: Settings = {
     metrics: true,
   },
   front: { kind: 'compact', dialect: 'inspect', menuBudget: 2000, execSplit: null, structured: 'auto' },
-  naming: { style: 'prefix', separator: '__', maxLength: 64, onConflict: 'first-wins', resources: 'wrap' },
+  naming: { style: 'prefix', separator: '__', maxLength: 53, onConflict: 'first-wins', resources: 'wrap' },
   compression: { schema: 'typescript', toon: 'auto', toonMinSize: 3, maxDescription: 160, maxInstructions: 300 },
   search: { usage: true },
   connect: { mode: 'lazy', concurrency: 8, firstListWait: 3 * SECOND, idleStop: 10 * MINUTE, inheritEnv: 'safe' },
