@@ -14,6 +14,7 @@ import {
   emptySlot,
   folderDigest,
   forgetEarlier,
+  inOrder,
   isKnown,
   knownTo,
   type Lister,
@@ -294,10 +295,4 @@ type Learned = { hello: Hello; offer: Offer; folder?: string | undefined };
 /** What was learned last. */
 function lessonOf({ spec, hello, tools }: Slot): Pick<Lesson, 'spec' | 'version' | 'tools'> {
   return { spec, version: String(hello?.serverInfo.version), tools };
-}
-
-/** The enabled ones in the order of look-up: local modules first. */
-function inOrder(servers: readonly ServerSpec[]): ServerSpec[] {
-  const enabled = servers.filter((spec) => !spec.disabled);
-  return [...enabled.filter(({ type }) => type === 'module'), ...enabled.filter(({ type }) => type !== 'module')];
 }

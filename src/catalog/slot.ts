@@ -140,3 +140,9 @@ export function within(work: Promise<void>, wait: number): Promise<void> {
     });
   });
 }
+
+/** The enabled ones in the order of look-up: local modules first. */
+export function inOrder(servers: readonly ServerSpec[]): ServerSpec[] {
+  const enabled = servers.filter((spec) => !spec.disabled);
+  return [...enabled.filter(({ type }) => type === 'module'), ...enabled.filter(({ type }) => type !== 'module')];
+}

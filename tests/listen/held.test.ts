@@ -47,7 +47,8 @@ async function exec(
   const headers = { ...BOTH, 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'exec' };
   const answer = await send(url, { body: rpc('tools/call', params), headers });
   const isJson = answer.headers['content-type'] === 'application/json';
-  return (isJson ? await answer.json() : (await answer.next())?.data).result;
+  const message = isJson ? await answer.json() : (await answer.next())?.data;
+  return message?.result;
 }
 
 const question = (message: string) => ({ method: 'elicitation/create', params: { message } });
