@@ -1,10 +1,12 @@
 /** Placeholders, env files and the inherited environment: turns a `ServerSpec` into what is really launched, at launch time. */
 import { createHash } from 'node:crypto';
 import { McpxError, messageOf } from '../errors.ts';
-import { childEnv, envFileOf, inheritedEnv } from './child-env.ts';
+import { childEnv, envFileOf, inheritedEnv, type Pairs } from './child-env.ts';
 import type { Place, RemoteServer, ServerSpec, Settings, StdioServer, Token } from './config.ts';
 import { createExpander, type Expander, expandText, gapError, variablesOf } from './expander.ts';
 import { isRecord } from './json.ts';
+import { launchSecrets } from './launch-secrets.ts';
+import { maskText } from './redact.ts';
 import { absolutePath, pathsOf, type World, worldOf } from './world.ts';
 
 /** A server with every placeholder replaced. Holds secrets: never logged, never stored. */
@@ -34,6 +36,9 @@ export type Launch =
     }
   | { type: 'builtin'; builtin: string };
 
+/** `secrets`: every secret value in it, see `launchSecrets`. */
+export type ResolvedLaunch = Launch & { secrets: string[] };
+
 /** The surroundings are the real ones unless given. */
 export interface LaunchContext extends Partial<World> {
   inheritEnv: Settings['connect']['inheritEnv'];
@@ -42,11 +47,12 @@ export interface LaunchContext extends Partial<World> {
 }
 
 /** Throws McpxError('config') naming every missing variable; that one server is then misconfigured and the rest run. */
-export function resolveLaunch(spec: ServerSpec, context: LaunchContext): Launch {
+export function resolveLaunch(spec: ServerSpec, context: LaunchContext): ResolvedLaunch {
   const expander = expanderFor(spec, context);
   const launch = build(spec, expander, context);
   if (expander.gaps.length > 0) throw gapError(`server "${spec.name}"`, expander);
-  return launch();
+  const { own = {}, ...resolved } = launch();
+  return { ...resolved, secrets: launchSecrets({ spec, launch: resolved, own, filled: expander.filled }) };
 }
 
 /** The variables to set before a server can start; reads files at most, and starts nothing. */
@@ -117,8 +123,11 @@ export function resolveTokens(
 /** Visible ASCII: a header holds nothing else. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
+/** `own`: the variables that the entry sets itself. */
+type Built = Launch & { own?: Record<string, string> };
+
 /** Expands everything at once, so that all gaps are known; what it returns does the rest. */
-function build(spec: ServerSpec, expander: Expander, context: LaunchContext): () => Launch {
+function build(spec: ServerSpec, expander: Expander, context: LaunchContext): () => Built {
   if (spec.type === 'stdio') return buildStdio(spec, expander, context);
   if (spec.type === 'builtin') return () => ({ type: 'builtin', builtin: spec.builtin });
   if (spec.type === 'module') {
@@ -130,24 +139,25 @@ function build(spec: ServerSpec, expander: Expander, context: LaunchContext): ()
   return buildRemote(spec, expander);
 }
 
-function buildStdio(spec: StdioServer, expander: Expander, context: LaunchContext): () => Launch {
+function buildStdio(spec: StdioServer, expander: Expander, context: LaunchContext): () => Built {
   const { world, folder, text, record } = expander;
   const command = text(spec.command);
   const args = spec.args.map(text);
   const set = Object.entries(record(spec.env));
   const files = spec.envFile.map((file) => absolutePath(text(file), folder, world));
   const cwd = spec.cwd === undefined ? undefined : absolutePath(text(spec.cwd), folder, world);
-  return () => ({
-    type: 'stdio',
-    command: resolveCommand(command, spec.name, expander),
-    args,
-    env: childEnv(
-      [inheritedEnv(context.inheritEnv, world), ...files.map((file) => envFileOf(file, spec.name)), set],
-      world,
-    ),
-    cwd,
-    framing: spec.framing,
-  });
+  return () => {
+    const own: Pairs[] = [...files.map((file) => envFileOf(file, spec.name)), set];
+    return {
+      type: 'stdio',
+      command: resolveCommand(command, spec.name, expander),
+      args,
+      env: childEnv([inheritedEnv(context.inheritEnv, world), ...own], world),
+      own: childEnv(own, world),
+      cwd,
+      framing: spec.framing,
+    };
+  };
 }
 
 /** A bare name is left for PATH; a path belongs to the file that defines it. */
@@ -159,15 +169,15 @@ function resolveCommand(command: string, server: string, { world, folder }: Expa
   return isPath ? absolutePath(command, folder, world) : command;
 }
 
-function buildRemote(spec: RemoteServer, { text, record }: Expander): () => Launch {
+function buildRemote(spec: RemoteServer, { text, record }: Expander): () => Built {
   const url = text(spec.url);
   const headers = record(spec.headers);
   const oauth = spec.oauth === undefined ? undefined : deep(spec.oauth, text);
   return () => {
-    // The URL is quoted as written: with its placeholders filled in it may hold a secret.
+    // The URL is quoted as written: with its placeholders filled in it may hold another secret.
     if (!URL.canParse(url)) {
       const hint = 'write a complete URL, such as https://example.com/mcp';
-      throw new McpxError('config', `the URL of server "${spec.name}" is not valid: "${spec.url}"`, { hint });
+      throw new McpxError('config', `the URL of server "${spec.name}" is not valid: "${maskText(spec.url)}"`, { hint });
     }
     return { type: spec.type, url, headers, ...(isRecord(oauth) ? { oauth } : {}) };
   };

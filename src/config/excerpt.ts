@@ -1,5 +1,5 @@
 /** The line of a file that a message is about, with a caret under the place; secrets on it are starred out. */
-import { maskLine } from './redact.ts';
+import { maskSource } from './masked-source.ts';
 
 /** 1-based line and column (UTF-16 units, as editors count). */
 export interface Position {
@@ -44,7 +44,7 @@ const BEFORE = 50;
 const AFTER = 50;
 
 function excerpt(text: string, { line, column, length }: Position): string[] {
-  const whole = maskLine((text.split('\n')[line - 1] ?? '').replace(/\r$/, ''));
+  const whole = (maskSource(text).split('\n')[line - 1] ?? '').replace(/\r$/, '');
   const start = column - 1 > BEFORE ? column - 1 - BEFORE : 0;
   const end = Math.max(column - 1 + Math.min(length, AFTER), start + BEFORE + AFTER);
   const [head, tail] = [start > 0 ? '…' : '', end < whole.length ? '…' : ''];

@@ -16,6 +16,8 @@ export interface Expander {
   record<T extends string | null>(texts: Record<string, T>): Record<string, T | string>;
   /** Placeholders without a value so far. */
   gaps: Gap[];
+  /** Variables, inputs and files that have taken the place of placeholders so far; most of them are secret. */
+  filled: (readonly [name: string, value: string])[];
 }
 
 export interface ExpanderOptions {
@@ -25,7 +27,8 @@ export interface ExpanderOptions {
 }
 
 export function createExpander({ folder, workspace, world }: ExpanderOptions): Expander {
-  const values = valuesFor(folder, workspace, world);
+  const filled: Expander['filled'] = [];
+  const values = noting(valuesFor(folder, workspace, world), filled);
   const gaps: Gap[] = [];
   const text = (written: string): string => {
     const expanded = expand(written, values);
@@ -39,7 +42,27 @@ export function createExpander({ folder, workspace, world }: ExpanderOptions): E
     record: (texts) =>
       Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, value === null ? value : text(value)])),
     gaps,
+    filled,
   };
+}
+
+/** The same values, each written down when it is asked for. What comes from an input or a file is a secret, whatever it is called. */
+function noting({ variable, input, file, named }: Values, filled: Expander['filled']): Values {
+  const noted = (find: Values['variable'], nameOf: (name: string) => string) => (name: string) => {
+    const value = find(name);
+    if (value !== undefined) filled.push([nameOf(name), value]);
+    return value;
+  };
+  return {
+    named,
+    variable: noted(variable, (name) => name),
+    input: noted(input, secretName),
+    file: noted(file, secretName),
+  };
+}
+
+function secretName(): string {
+  return 'secret';
 }
 
 /** A text outside of any server, such as a token or the path of the log file. */

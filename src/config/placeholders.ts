@@ -51,22 +51,15 @@ export function placeholdersIn(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].map(([written]) => written).filter((written) => written !== '$${');
 }
 
-/** Rewrites the literal parts and the defaults of a text, and leaves the placeholders. */
-export function mapLiterals(text: string, change: (literal: string) => string): string {
-  let end = 0;
-  let result = '';
-  for (const match of text.matchAll(PLACEHOLDER)) {
-    if (match[0] === '$${') continue;
-    result +=
-      literal(text.slice(end, match.index), change) +
-      match[0].replace(/(:-)([^}]+)/, (_, dash, value) => dash + change(value));
-    end = match.index + match[0].length;
-  }
-  return result + literal(text.slice(end), change);
-}
-
-function literal(text: string, change: (literal: string) => string): string {
-  return text === '' ? '' : change(text);
+/** Puts other text in the place of every placeholder; `fallback` is the default that is written in it. */
+export function mapPlaceholders(
+  text: string,
+  change: (written: string, fallback: string | undefined) => string,
+): string {
+  return text.replace(PLACEHOLDER, (written: string) => {
+    if (written === '$${') return written;
+    return change(written, /:-([^}]+)\}$/.exec(written)?.[1]);
+  });
 }
 
 /** Programs that other clients would run while reading a file; mcpx never does. */

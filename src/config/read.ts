@@ -4,6 +4,7 @@ import type { Field, Fields } from './fields.ts';
 import type { Findings } from './findings.ts';
 import { inside, isNote, isRecord, type JsonRecord, kindOf, listText, pathText, quoted } from './json.ts';
 import { didYouMean } from './nearest.ts';
+import { maskText } from './redact.ts';
 import { formatDuration, formatSize, MAX_DURATION, parseDuration, parseSize } from './units.ts';
 
 type Kinds = { [K in Field['kind']]: Extract<Field, { kind: K }> };
@@ -93,7 +94,7 @@ export function warnUnknown(value: JsonRecord, known: readonly string[], at: Pla
   for (const key of Object.keys(value)) {
     if (known.includes(key) || isNote(key)) continue;
     const where = at.path.length === 0 ? '' : ` in "${pathText(at.path)}"`;
-    const message = `unknown key ${JSON.stringify(key)}${where}`;
+    const message = `unknown key ${JSON.stringify(maskText(key))}${where}`;
     findings.unknown({ message, place: inside(at, key), part: 'key', hint: didYouMean(key, known) });
   }
 }
@@ -144,7 +145,7 @@ function wholeNumber(min: number, max?: number): string {
 function shown(field: Field, value: unknown): string {
   const harmless = !['string', 'scalar', 'map', 'group', 'open', 'list'].includes(field.kind);
   const simple = ['string', 'number', 'boolean'].includes(typeof value);
-  if (!simple || (typeof value === 'string' && !harmless)) return kindOf(value);
+  if (!simple || (typeof value !== 'boolean' && !harmless)) return kindOf(value);
   const text = JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }

@@ -1,59 +1,79 @@
-/** Literal secrets starred out, placeholders kept: for `config show` and for the lines that messages quote. */
-import { mapLiterals } from './placeholders.ts';
+/** Values of the config as they may be shown: secret parts starred out, placeholders as they are written. */
+import { mapPlaceholders } from './placeholders.ts';
+import { argumentParts, isHarmless, KNOWN_TOKEN, publicSecrets, secretParts } from './sensitive.ts';
 
-const STARS = '***';
+export { isCredentialName } from './sensitive.ts';
 
-/** Names of variables, headers, flags and fields that usually hold a credential. */
-const CREDENTIAL =
-  /token|secret|passw|passphrase|pwd|api[-_]?key|access[-_]?key|private[-_]?key|credential|authoriz|(?:^|[-_])auth(?:$|[-_])|bearer|cookie|signature|(?:^|[-_])(?:key|pat|dsn)$/i;
+/** What is shown in the place of a secret. */
+export type Stars = (secret: string) => string;
 
-/** Texts that are a credential whatever they are called. */
-const TOKEN =
-  /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|npm_\w{30,}|hf_\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)/g;
-
-/** The password of `scheme://user:password@host`. */
-const URL_PASSWORD = /(:\/\/[^\s/:@]*:)([^\s/@]+)(?=@)/g;
-const ASSIGNMENT = /((?:[?&]|^--?)([\w.-]+)=)([^&\s"]+)/g;
-
-export function isCredentialName(name: string): boolean {
-  return CREDENTIAL.test(name);
-}
+const THREE: Stars = () => '***';
+/** Stands for a placeholder while a value is taken apart; of the private use area, so that no word has it. */
+const MARK = '\uE0FF';
 
 /** The value of a variable, header or field called `name`. */
-export function maskValue(name: string, value: string): string {
-  return mask(name, value, () => STARS);
+export function maskValue(name: string, value: string, stars = THREE): string {
+  return mask(value, (text) => secretParts(name, text), stars);
 }
 
 /** The arguments of a command; `--token x` hides x. */
-export function maskArgs(args: readonly string[]): string[] {
+export function maskArgs(args: readonly string[], stars = THREE): string[] {
   return args.map((arg, index) => {
-    const flag = /^--?([\w-]+)$/.exec(args[index - 1] ?? '')?.[1];
-    return maskValue(flag ?? '', arg);
+    const before = args[index - 1] ?? '';
+    return mask(arg, (text) => argumentParts([before, text])[1] ?? [], stars);
   });
 }
 
-/** A line of a config file, each secret replaced by as many stars, so that columns still fit. */
-export function maskLine(line: string): string {
-  const stars = (text: string): string => '*'.repeat(text.length);
-  return line
-    .replace(/("((?:[^"\\]|\\.)*)"\s*:\s*")((?:[^"\\]|\\.)*)/g, (_, head, key, value) => head + mask(key, value, stars))
-    .replace(/("--?([\w-]+)"\s*,\s*")((?:[^"\\]|\\.)*)/g, (_, head, flag, value) => head + mask(flag, value, stars))
-    .replace(/("--?([\w-]+)=)((?:[^"\\]|\\.)*)/g, (_, head, flag, value) => head + mask(flag, value, stars))
-    .replace(TOKEN, stars);
+/** Text that is public by itself, such as a URL: only credentials in it are starred out. */
+export function maskText(value: string, stars = THREE): string {
+  return mask(value, publicSecrets, stars);
 }
 
-function mask(name: string, value: string, stars: (secret: string) => string): string {
-  if (isCredentialName(name)) return mapLiterals(value, (literal) => maskCredential(literal, stars));
-  return mapLiterals(value, (literal) =>
-    literal
-      .replace(TOKEN, stars)
-      .replace(URL_PASSWORD, (_, head, password) => head + stars(password))
-      .replace(ASSIGNMENT, (whole, head, key, secret) => (isCredentialName(key) ? head + stars(secret) : whole)),
-  );
+/** Text of any origin: what is a credential by its look alone. */
+export function maskTokens(text: string, stars = THREE): string {
+  return text.replace(KNOWN_TOKEN, stars);
 }
 
-/** `Bearer abc` keeps its first word. */
-function maskCredential(literal: string, stars: (secret: string) => string): string {
-  const [, scheme = '', secret = ''] = /^(\s*(?:bearer|basic|token|digest|apikey)\s+)?([\s\S]*)$/i.exec(literal) ?? [];
-  return secret === '' ? literal : scheme + stars(secret);
+function mask(value: string, partsOf: (text: string) => string[], stars: Stars): string {
+  const placeholders: string[] = [];
+  const marked = mapPlaceholders(value.replaceAll(MARK, ' '), (written, fallback) => {
+    placeholders.push(fallback === undefined ? written : withFallback(written, fallback, partsOf, stars));
+    return MARK;
+  });
+  return maskParts(marked, partsOf(marked), stars).replaceAll(MARK, () => placeholders.shift() ?? '');
+}
+
+/** `${KEY:-abc}`: the default is a literal. */
+function withFallback(written: string, fallback: string, partsOf: (text: string) => string[], stars: Stars): string {
+  const end = written.length - 1;
+  return written.slice(0, end - fallback.length) + mask(fallback, partsOf, stars) + written.slice(end);
+}
+
+/** The longest first, so that a part of another leaves nothing of it behind. */
+function maskParts(text: string, parts: readonly string[], stars: Stars): string {
+  const longest = [...new Set(parts)].sort((a, b) => b.length - a.length);
+  return longest.reduce((masked, part) => {
+    return masked.replaceAll(whole(spelling(masked, part)), (secret) => starred(secret, stars));
+  }, text);
+}
+
+/** Characters of a part that is only looked for between other signs: it may stand in any word. */
+const SHORT = 6;
+
+function whole(part: string): string | RegExp {
+  if (part.length >= SHORT) return part;
+  const literal = part.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+  return new RegExp(`(?<![A-Za-z0-9])${literal}(?![A-Za-z0-9])`, 'g');
+}
+
+/** As it stands in JSON, where it does not stand there as it is. */
+function spelling(text: string, part: string): string {
+  return text.includes(part) ? part : JSON.stringify(part).slice(1, -1);
+}
+
+/** What stands between placeholders is hidden; what holds them together is not. */
+function starred(secret: string, stars: Stars): string {
+  const literals = secret.split(MARK);
+  const shown = (literal: string): string => (literals.length > 1 && isHarmless(literal) ? literal : stars(literal));
+  return literals.map(shown).join(MARK);
 }

@@ -2,7 +2,7 @@
 import { type Config, type Filter, type Profile, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
 import { type Field, SERVER, SETTINGS } from './fields.ts';
 import { isRecord, type JsonRecord, own, sameJson } from './json.ts';
-import { maskArgs, maskValue } from './redact.ts';
+import { isCredentialName, maskArgs, maskText, maskValue } from './redact.ts';
 import { formatDuration, formatSize } from './units.ts';
 
 export function describeConfig(config: Pick<Config, 'settings' | 'profiles'>): JsonRecord {
@@ -51,13 +51,23 @@ export function describeServer(spec: ServerSpec): JsonRecord {
 export function redactSpec<T extends ServerSpec>(spec: T): T {
   if (spec.type === 'stdio') return { ...spec, args: maskArgs(spec.args), env: maskRecord(spec.env) };
   if (!('url' in spec)) return spec;
-  const oauth = spec.oauth === undefined ? {} : { oauth: maskRecord(spec.oauth) };
-  return { ...spec, url: maskValue('', spec.url), headers: maskRecord(spec.headers), ...oauth };
+  const oauth = spec.oauth === undefined ? {} : { oauth: maskNamed(spec.oauth) };
+  return { ...spec, url: maskText(spec.url), headers: maskRecord(spec.headers), ...oauth };
 }
 
 function maskRecord<T>(values: Record<string, T>): Record<string, T> {
   const masked = Object.entries(values).map(([name, value]) => {
     return [name, typeof value === 'string' ? maskValue(name, value) : value];
+  });
+  return Object.fromEntries(masked);
+}
+
+/** What only its name tells: the id and the scopes of an OAuth client are no secret, and its secret is. */
+function maskNamed(values: JsonRecord): JsonRecord {
+  const masked = Object.entries(values).map(([name, value]) => {
+    if (isRecord(value)) return [name, maskNamed(value)];
+    if (typeof value !== 'string') return [name, value];
+    return [name, isCredentialName(name) ? maskValue(name, value) : maskText(value)];
   });
   return Object.fromEntries(masked);
 }

@@ -5,6 +5,8 @@ import { McpxError } from '../errors.ts';
 import { codeOf } from '../files.ts';
 import { blockText, lineStarts, type Position, positionAt } from './excerpt.ts';
 import { type Path, sameJson } from './json.ts';
+import { maskText } from './redact.ts';
+import { isHarmless } from './sensitive.ts';
 
 export interface Source {
   /** Absolute. */
@@ -149,12 +151,18 @@ function describe(code: string, found: string, text: string, offset: number): Tr
     case 'InvalidCharacter':
       return { message: 'a control character stands inside text', hint: 'write a tab as \\t and a line break as \\n' };
     default:
-      return { message: `${JSON.stringify(found)} is not valid here`, hint: symbolHint(found) };
+      return { message: `${symbolText(found, text, offset)} is not valid here`, hint: symbolHint(found) };
   }
 }
 
 function unclosed(closer: string, offset: number): Trouble {
   return { message: `a "${closer}" is missing`, hint: `put "${closer}" at the mark`, offset };
+}
+
+/** A key is quoted; anything else may be a secret that lacks its quotes. */
+function symbolText(found: string, text: string, offset: number): string {
+  const isKey = /^\s*:/.test(text.slice(offset + found.length));
+  return isKey || isHarmless(found) ? JSON.stringify(maskText(found)) : 'text without double quotes';
 }
 
 function symbolHint(found: string): string {

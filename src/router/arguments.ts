@@ -1,10 +1,10 @@
 /** Checks arguments against a tool's schema before anything is sent, and mends what has only one meaning. */
-import { maskLine } from '../config/redact.ts';
 import { parseExact, plain } from '../exact.ts';
 import { dereference, isSchema } from '../render/schema.ts';
 import { cut, nearest } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
 import { heal } from './healing.ts';
+import { maskJsonText } from './masked.ts';
 import { type Problem, problemsOf } from './problems.ts';
 import { createValidators, type Validator } from './validator.ts';
 
@@ -68,7 +68,7 @@ function readArguments(given: unknown): Args | undefined {
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   return typeof value === 'string'
-    ? `text that is no JSON object: ${JSON.stringify(cut(maskLine(value.slice(0, 200)), 60))}`
+    ? `text that is no JSON object: ${JSON.stringify(cut(maskJsonText(value.slice(0, 200)), 60))}`
     : typeof value;
 }
 

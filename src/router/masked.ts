@@ -1,12 +1,31 @@
 /** Arguments without what looks like a credential, for answers that repeat them. */
-import { isCredentialName, maskValue } from '../config/redact.ts';
+import { isCredentialName, maskTokens } from '../config/redact.ts';
 import { isRecord } from '../wire/message.ts';
 
 /** A copy, with the name of a credential in its place; `key` is what the value itself is called. */
 export function withoutSecrets(value: unknown, key = ''): unknown {
   if (key !== '' && isCredentialName(key)) return `<${key}>`;
-  if (typeof value === 'string') return maskValue('', value);
+  if (typeof value === 'string') return maskCredentials(value, () => '***');
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item));
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(inner, name)]));
+}
+
+/** Text that was meant to be JSON: the values of keys that name a credential are starred out, and what is one by its look. */
+export function maskJsonText(text: string): string {
+  const stars = (secret: string): string => '*'.repeat(secret.length);
+  const named = text.replace(/("((?:[^"\\]|\\.)*)"\s*:\s*")((?:[^"\\]|\\.)*)/g, (whole, head, key, value) =>
+    isCredentialName(key) ? head + stars(value) : whole,
+  );
+  return maskCredentials(named, stars);
+}
+
+/** The password of `scheme://user:password@host`. */
+const URL_PASSWORD = /(:\/\/[^\s/:@]*:)([^\s/@]+)(?=@)/g;
+const ASSIGNMENT = /((?:[?&]|^--?)([\w.-]+)=)([^&\s"]+)/g;
+
+function maskCredentials(text: string, stars: (secret: string) => string): string {
+  return maskTokens(text, stars)
+    .replace(URL_PASSWORD, (_, head, password) => head + stars(password))
+    .replace(ASSIGNMENT, (whole, head, key, secret) => (isCredentialName(key) ? head + stars(secret) : whole));
 }

@@ -4,7 +4,7 @@ import { McpxError, RpcError } from '../errors.ts';
 import { isOutOfHandles, MORE_HANDLES, OUT_OF_HANDLES } from '../handles.ts';
 import { decode } from '../wire/framing.ts';
 import { undelivered } from '../wire/undelivered.ts';
-import { redact } from './secrets.ts';
+import type { Redactor } from './secrets.ts';
 
 const ENDPOINT = 'check "url": it must be the address of an MCP endpoint, which often ends in /mcp or /sse';
 
@@ -15,8 +15,8 @@ export interface Refusal {
   retryAfter: string | undefined;
   /** Whether the request named a session. */
   inSession: boolean;
-  /** What must not be repeated, should the body quote it. */
-  secrets: string[];
+  /** The body may quote what was sent. */
+  redactor: Redactor;
 }
 
 /** What an answer with an error status means. An error that the upstream put into words is relayed verbatim. */
@@ -39,7 +39,7 @@ export function refusalError(refusal: Refusal): McpxError | RpcError {
     return new McpxError('overloaded', `server "${name}" has had too many requests (${said})`, { hint });
   }
   const hint = status === 404 || status === 405 ? ENDPOINT : undefined;
-  const text = `server "${name}" answered ${said}${excerpt(body, refusal.secrets)}`;
+  const text = `server "${name}" answered ${said}${excerpt(body, refusal.redactor)}`;
   return new McpxError('unreachable', text, { hint, data: { status } });
 }
 
@@ -87,8 +87,9 @@ function isCertificate({ code = '' }: NodeJS.ErrnoException): boolean {
   return /CERT|^UNABLE_TO_/.test(code);
 }
 
-function excerpt(body: string, secrets: string[]): string {
-  const text = redact(body, secrets)
+function excerpt(body: string, redactor: Redactor): string {
+  const text = redactor
+    .text(body)
     .slice(0, 300)
     .replace(/[\x00-\x1f\x7f-\x9f\s]+/g, ' ')
     .trim();

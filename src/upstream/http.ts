@@ -16,7 +16,7 @@ import { createHttpSession, type HttpSession } from './http-session.ts';
 import { type Awaited, createStreams, type Streams } from './http-streams.ts';
 import { isModern } from './modern.ts';
 import { createPostQueue, POST_WAIT, type PostQueue } from './post-queue.ts';
-import { secretsOf } from './secrets.ts';
+import type { Redactor } from './secrets.ts';
 import { type LaunchOf, MAX_QUEUED, STOP, type StopBounds, type TransportOptions } from './transport.ts';
 
 export function openHttp(launch: LaunchOf<'http' | 'auto'>, options: TransportOptions): Refusable {
@@ -39,7 +39,7 @@ const MAX_ERROR_BODY = 64 * 1024;
 class HttpTransport implements Refusable {
   readonly #name: string;
   readonly #maxBytes: number;
-  readonly #secrets: string[];
+  readonly #redactor: Redactor;
   readonly #client: HttpClient;
   readonly #session: HttpSession;
   readonly #streams: Streams;
@@ -61,11 +61,11 @@ class HttpTransport implements Refusable {
   #closed: Promise<void> | undefined;
   #refused: number | undefined;
 
-  constructor(launch: LaunchOf<'http' | 'auto'>, { name, maxBytes, log }: TransportOptions) {
+  constructor(launch: LaunchOf<'http' | 'auto'>, { name, maxBytes, log, redactor }: TransportOptions) {
     this.#name = name;
     this.#modern = createModernHeaders((tool, why) => log.warn(`"${name}.${tool}" is left out: ${why}`));
     this.#maxBytes = maxBytes;
-    this.#secrets = secretsOf(launch);
+    this.#redactor = redactor;
     this.#client = createHttpClient(launch.url, name);
     this.#session = createHttpSession(launch.headers, name);
     this.#posts = createPostQueue({ name });
@@ -215,7 +215,7 @@ class HttpTransport implements Refusable {
       body,
       retryAfter: response.headers['retry-after'],
       inSession: this.#session.id !== undefined,
-      secrets: this.#secrets,
+      redactor: this.#redactor,
     });
   }
 

@@ -9,6 +9,7 @@ import { handshake, type Introduction, type Remembered } from './era.ts';
 import { quote } from './failure.ts';
 import { createEraChannel } from './modern.ts';
 import { openTransport } from './open.ts';
+import { createRedactor } from './secrets.ts';
 import type { Transport } from './transport.ts';
 
 export interface Link {
@@ -41,29 +42,34 @@ const MAX_INCOMING = 256;
 
 export async function openLink(options: LinkOptions): Promise<Link> {
   const { spec, settings, log, signal, opened, handlers, workspaceFolder, stderr } = options;
-  const launch = resolveLaunch(spec, {
+  const { secrets, ...launch } = resolveLaunch(spec, {
     inheritEnv: settings.connect.inheritEnv,
     ...(workspaceFolder !== undefined && { workspaceFolder }),
   });
   if (settings.offline && 'url' in launch) stayHome(spec, launch.url);
+  const redactor = createRedactor(secrets);
   const { messageBytes: maxBytes } = settings.limits;
   const remembered = options.recall?.(spec);
   const transport = await openTransport(launch, {
     name: spec.name,
     maxBytes,
     log,
+    redactor,
     remembered: remembered?.transport,
     ...(stderr && { stderr }),
+  }).catch((error) => {
+    throw redactor.error(error);
   });
   opened(transport);
   const subject = `server "${spec.name}"`;
   const channel = createEraChannel(transport);
   let noise: string | undefined;
   const invalid = (reason: string) => {
-    noise ??= NOT_JSON.exec(reason)?.[1];
-    handlers.invalid?.(reason);
+    const safe = redactor.text(reason);
+    noise ??= NOT_JSON.exec(safe)?.[1];
+    handlers.invalid?.(safe);
   };
-  const peer = createPeer(channel, { ...handlers, invalid, subject, maxIncoming: MAX_INCOMING });
+  const peer = createPeer(channel, { ...handlers, invalid, subject, maxIncoming: MAX_INCOMING, redact: redactor.error });
   const { startupTimeout: timeout } = spec;
   try {
     const introduction = options.introduction ?? { capabilities: {} };
@@ -71,7 +77,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     const hello = await handshake(peer, { name: spec.name, ...introduction, first, channel, timeout, signal });
     return { peer, transport, hello: { ...hello, ...(transport.found && { transport: transport.found }) } };
   } catch (error) {
-    throw describe(spec, { transport, noise }, error);
+    throw redactor.error(describe(spec, { transport, noise }, error) as Error);
   }
 }
 

@@ -8,7 +8,6 @@ import { isRequest, type RpcResponse } from '../wire/message.ts';
 import { createStreamChannel } from '../wire/stream.ts';
 import { exitFailure, startFailure, torrentFailure } from './failure.ts';
 import { type ProcessGroup, processGroup } from './group.ts';
-import { secretsOf } from './secrets.ts';
 import { createStderrRing, type StderrRing } from './stderr.ts';
 import { type Torrent, watchTorrent } from './torrent.ts';
 import {
@@ -41,7 +40,7 @@ const ANSWER: RpcResponse = { jsonrpc: '2.0', id: null, result: {} };
 export function openProcess(launch: StdioLaunch, options: TransportOptions): Transport {
   const child = start(launch, options.name);
   const group = child.pid === undefined ? undefined : processGroup(child.pid);
-  const ring = watchStderr(child, launch, options);
+  const ring = watchStderr(child, options);
   const channel = createStreamChannel({
     input: child.stdout,
     output: child.stdin,
@@ -150,13 +149,9 @@ function watchEnd(child: ChildProcessWithoutNullStreams): EndWatch {
   return { over, soon };
 }
 
-function watchStderr(
-  child: ChildProcessWithoutNullStreams,
-  launch: StdioLaunch,
-  options: TransportOptions,
-): StderrRing {
+function watchStderr(child: ChildProcessWithoutNullStreams, options: TransportOptions): StderrRing {
   return createStderrRing(child.stderr, {
-    secrets: secretsOf(launch),
+    redactor: options.redactor,
     line: (line) => {
       options.stderr?.(line);
       options.log.debug(line, { server: options.name, stream: 'stderr' });

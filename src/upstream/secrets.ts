@@ -1,36 +1,120 @@
-/** What must not be repeated when a message quotes an upstream: the credentials that it was given. */
-import type { Launch } from '../config/env.ts';
-import { isCredentialName, maskArgs, maskValue } from '../config/redact.ts';
+/** Takes the secrets of one server out of everything that is said about it, by value: in messages, errors, lines of stderr. */
+import { McpxError, RpcError } from '../errors.ts';
+import { isRecord } from '../wire/message.ts';
 
-/** Shorter values are words such as "true", and starring them out would only garble. */
-const SHORTEST = 6;
+export interface Redactor {
+  /** A secret that is cut off before a `…` goes as well. */
+  text(text: string): string;
+  /** A text whose end was cut off, perhaps in the middle of a secret. */
+  beginning(text: string): string;
+  /** The same error where it quotes no secret. */
+  error<E extends Error>(error: E): E;
+  /** A value such as the data of an error: every text in it. */
+  value(value: unknown): unknown;
+}
+
 const STARS = '***';
+/** Characters of the beginning of a secret that are not shown before a cut. */
+const SHORTEST_BEGINNING = 4;
+const MAX_DEPTH = 32;
 
-export function secretsOf(launch: Launch): string[] {
-  const secrets = [...candidates(launch)].filter((secret) => secret.length >= SHORTEST);
-  // Longest first, so that a secret that is part of another leaves nothing of it behind.
-  return secrets.sort((a, b) => b.length - a.length);
+export function createRedactor(secrets: readonly string[]): Redactor {
+  // The longest first, so that a secret that is part of another leaves nothing of it behind.
+  const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+
+  const beginning = (text: string): string => {
+    const safe = whole(text);
+    const cut = Math.max(0, ...forms.map((form) => overlap(safe, form)));
+    return cut < SHORTEST_BEGINNING ? safe : `${safe.slice(0, -cut)}${STARS}`;
+  };
+  const whole = (text: string): string => forms.reduce((safe, form) => safe.replaceAll(form, STARS), text);
+  const text = (said: string): string => {
+    const safe = whole(said);
+    if (forms.length === 0 || !safe.includes('…')) return safe;
+    const pieces = safe.split('…');
+    return pieces.map((piece, index) => (index < pieces.length - 1 ? beginning(piece) : piece)).join('…');
+  };
+  const value = (given: unknown, depth = 0): unknown => {
+    if (typeof given === 'string') return text(given);
+    if (depth > MAX_DEPTH) return STARS;
+    if (Array.isArray(given)) return given.map((item) => value(item, depth + 1));
+    if (!isRecord(given)) return given;
+    return Object.fromEntries(Object.entries(given).map(([key, item]) => [text(key), value(item, depth + 1)]));
+  };
+  const error = <E extends Error>(failure: E): E =>
+    forms.length === 0 ? failure : (redactError(failure) as unknown as E);
+  const redactError = (failure: Error): Error => {
+    const message = text(failure.message);
+    const cause = failure.cause instanceof Error ? redactError(failure.cause) : failure.cause;
+    if (failure instanceof RpcError) return new RpcError(failure.code, message, value(failure.data));
+    if (failure instanceof McpxError) {
+      const { code, hint, data } = failure;
+      return new McpxError(code, message, { hint: hint && text(hint), data: value(data), cause });
+    }
+    if (message === failure.message && cause === failure.cause) return failure;
+    return Object.assign(new Error(message, { cause }), { ...failure, message, cause });
+  };
+  return { text, beginning, error, value: (given) => (forms.length === 0 ? given : value(given)) };
 }
 
-function* candidates(launch: Launch): Generator<string> {
-  if (launch.type === 'stdio') {
-    const masked = maskArgs(launch.args);
-    yield* launch.args.filter((_, index) => masked[index] === STARS);
-    yield* named(launch.env);
-  } else if ('headers' in launch) {
-    for (const value of named(launch.headers)) yield* [value, value.replace(/^\w+ +/, '')];
+/** How many characters at the end of a text are the beginning of a secret. */
+function overlap(text: string, secret: string): number {
+  for (let length = Math.min(text.length, secret.length - 1); length >= SHORTEST_BEGINNING; length -= 1)
+    if (text.endsWith(secret.slice(0, length))) return length;
+  return 0;
+}
+
+/** A secret as it may be quoted: plain, percent-encoded or decoded, escaped for JSON or HTML, in Base64. */
+function formsOf(secret: string): string[] {
+  const forms = [secret, decoded(secret)].flatMap((text) => {
+    const encoded = percent(text);
+    return [
+      text,
+      encoded,
+      encoded.replace(/%[\dA-F]{2}/g, (byte) => byte.toLowerCase()),
+      encoded.replaceAll('%20', '+'),
+      encodeURI(wellFormed(text)),
+      JSON.stringify(text).slice(1, -1),
+      text.replace(/[&<>"]/g, (character) => HTML[character] ?? character),
+      ...inBase64(text),
+    ];
+  });
+  return forms.filter((form) => form.length >= SHORTEST_BEGINNING);
+}
+
+const HTML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** The part that is common to the Base64 of every text that holds the secret, such as `user:password`: one for each of the three places where it may begin. */
+function inBase64(secret: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
+    const skipped = before === 0 ? 0 : before + 1;
+    const certain = Math.floor((bytes.length * 8) / 6);
+    const form = bytes.toString('base64').slice(skipped, certain);
+    const urlSafe = form.replaceAll('+', '-').replaceAll('/', '_');
+    return form.length < SHORTEST_BASE64 ? [] : [form, urlSafe];
+  });
+}
+
+/** Characters; fewer may stand anywhere by chance. */
+const SHORTEST_BASE64 = 8;
+
+function percent(text: string): string {
+  return encodeURIComponent(wellFormed(text)).replace(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** Half of a pair of surrogates cannot be encoded. */
+function wellFormed(text: string): string {
+  return Buffer.from(text).toString('utf8');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
-}
-
-function named(values: Record<string, string>): string[] {
-  const secret = ([name, value]: [string, string]) => isCredentialName(name) || maskValue(name, value) === STARS;
-  return Object.entries(values)
-    .filter(secret)
-    .map(([, value]) => value);
-}
-
-export function redact(text: string, secrets: string[]): string {
-  let safe = text;
-  for (const secret of secrets) safe = safe.replaceAll(secret, STARS);
-  return safe;
 }

@@ -11,7 +11,7 @@ import type { Refusable } from './auto.ts';
 import { consume, createHttpClient, discard, type Exchange, type HttpClient, readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
 import { createPostQueue, POST_WAIT, type PostQueue } from './post-queue.ts';
-import { secretsOf } from './secrets.ts';
+import type { Redactor } from './secrets.ts';
 import { type LaunchOf, MAX_QUEUED, type TransportOptions } from './transport.ts';
 
 const MAX_ERROR_BODY = 64 * 1024;
@@ -24,7 +24,7 @@ export function openSse(launch: LaunchOf<'sse' | 'auto'>, options: TransportOpti
 class SseTransport implements Refusable {
   readonly #launch: LaunchOf<'sse' | 'auto'>;
   readonly #options: TransportOptions;
-  readonly #secrets: string[];
+  readonly #redactor: Redactor;
   readonly #streamed: HttpClient;
   readonly #posts: PostQueue;
   #stream: Exchange | undefined;
@@ -40,7 +40,7 @@ class SseTransport implements Refusable {
   constructor(launch: LaunchOf<'sse' | 'auto'>, options: TransportOptions) {
     this.#launch = launch;
     this.#options = options;
-    this.#secrets = secretsOf(launch);
+    this.#redactor = options.redactor;
     this.#streamed = createHttpClient(launch.url, options.name);
     this.#posts = createPostQueue({ name: options.name });
   }
@@ -186,7 +186,7 @@ class SseTransport implements Refusable {
       body: await readText(response, MAX_ERROR_BODY, name).catch(() => ''),
       retryAfter: response.headers['retry-after'],
       inSession: this.#endpoint !== undefined,
-      secrets: this.#secrets,
+      redactor: this.#redactor,
     });
   }
 }

@@ -1,14 +1,13 @@
 /** The last lines that a child wrote to stderr: bounded in lines and in length, without control characters and known secrets. */
 import type { Readable } from 'node:stream';
-import { redact } from './secrets.ts';
+import type { Redactor } from './secrets.ts';
 
 export interface StderrRing {
   lines(): string[];
 }
 
 export interface StderrOptions {
-  /** Values that are never shown. */
-  secrets: string[];
+  redactor: Redactor;
   /** Told of every line. */
   line?: (line: string) => void;
 }
@@ -21,9 +20,12 @@ const CONTROL = new RegExp('\\u001b\\[[0-?]*[ -/]*[@-~]|[\\u0000-\\u0008\\u000b-
 export function createStderrRing(stream: Readable, options: StderrOptions): StderrRing {
   const ring: string[] = [];
   let partial = '';
+  let isCut = false;
 
   const add = (raw: string) => {
-    const line = redact(raw.replace(CONTROL, ''), options.secrets).slice(0, MAX_LINE).trimEnd();
+    const { text, beginning } = options.redactor;
+    const line = (isCut ? beginning : text)(raw.replace(CONTROL, '')).slice(0, MAX_LINE).trimEnd();
+    isCut = false;
     if (line === '') return;
     ring.push(line);
     if (ring.length > MAX_LINES) ring.shift();
@@ -33,9 +35,11 @@ export function createStderrRing(stream: Readable, options: StderrOptions): Stde
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {
     const pieces = (partial + text).split('\n');
-    // A line that never ends is cut: its beginning says enough.
-    partial = (pieces.pop() ?? '').slice(0, 2 * MAX_LINE);
+    const rest = pieces.pop() ?? '';
     for (const piece of pieces) add(piece);
+    // A line that never ends is cut: its beginning says enough.
+    partial = rest.slice(0, 2 * MAX_LINE);
+    isCut ||= rest.length > partial.length;
   });
   stream.on('end', () => add(partial));
   stream.on('error', () => add(partial));

@@ -2,6 +2,7 @@
 import type { Launch } from '../config/env.ts';
 import type { Log } from '../observe/log.ts';
 import type { Channel } from '../wire/peer.ts';
+import type { Redactor } from './secrets.ts';
 
 /** How long a stop waits, in ms: for the end after stdin was closed, then for the end after SIGTERM. SIGKILL follows. */
 export interface StopBounds {
@@ -32,6 +33,8 @@ export interface TransportOptions {
   /** Bound of one message, in bytes. */
   maxBytes: number;
   log: Log;
+  /** For everything that is quoted of what the upstream says. */
+  redactor: Redactor;
   /** Told of every line that a process writes to stderr. */
   stderr?: (line: string) => void;
   /** What a URL without a type needed the last time. */

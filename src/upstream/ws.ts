@@ -10,7 +10,7 @@ import { undelivered } from '../wire/undelivered.ts';
 import { readText } from './http-client.ts';
 import { networkError, refusalError } from './http-failure.ts';
 import { routeTo } from './proxy.ts';
-import { redact, secretsOf } from './secrets.ts';
+import type { Redactor } from './secrets.ts';
 import { type Pausable, type Torrent, watchTorrent } from './torrent.ts';
 import { type LaunchOf, MAX_QUEUED, STOP, type Transport, type TransportOptions } from './transport.ts';
 
@@ -46,7 +46,7 @@ export function openWs(launch: LaunchOf<'ws'>, options: WsOptions): Transport {
 
 class WsTransport implements Transport {
   readonly #options: WsOptions;
-  readonly #secrets: string[];
+  readonly #redactor: Redactor;
   readonly #launch: LaunchOf<'ws'>;
   readonly #address: string;
   /** For a connection through a proxy. */
@@ -64,7 +64,7 @@ class WsTransport implements Transport {
 
   constructor(launch: LaunchOf<'ws'>, options: WsOptions) {
     this.#options = options;
-    this.#secrets = secretsOf(launch);
+    this.#redactor = options.redactor;
     this.#launch = launch;
     const url = new URL(launch.url);
     const { proxy, agent } = routeTo(url, options.name);
@@ -191,14 +191,14 @@ class WsTransport implements Transport {
       body,
       retryAfter: response.headers['retry-after'],
       inSession: false,
-      secrets: this.#secrets,
+      redactor: this.#redactor,
     });
     this.#socket.terminate();
   }
 
   #closing(code: number, reason: string): McpxError {
     const what = CLOSE_CODES.get(code) ?? 'closed the connection';
-    const said = reason === '' ? '' : `: ${redact(reason, this.#secrets)}`;
+    const said = reason === '' ? '' : `: ${this.#redactor.text(reason)}`;
     const message = `server "${this.#options.name}" ${what} (WebSocket code ${code})${said}`;
     return new McpxError(AUTH_CODES.includes(code) ? 'auth' : 'unreachable', message);
   }

@@ -51,7 +51,14 @@ const NOTHING = () => undefined;
 /** What may be about requests of several principals. */
 const NOBODY: About = { ambiguous: true };
 
-export function createCalls(send: (message: Message) => void, subject: string): Calls {
+export interface CallsOptions {
+  /** How messages name the far side. */
+  subject: string;
+  /** Applied to every error that the far side sent or caused. */
+  redact: (error: Error) => Error;
+}
+
+export function createCalls(send: (message: Message) => void, { subject, redact }: CallsOptions): Calls {
   const calls = new InFlight<Call>();
   // Some peers take 0 for none, and broken ones send answers and progress for small ids that nobody asked for.
   let lastId = 1000;
@@ -121,7 +128,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       send(own === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params: own });
     } catch (error) {
       settle(call);
-      call.reject(error as Error);
+      call.reject(redact(error as Error));
     }
   };
 
@@ -173,7 +180,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       if (!call) return `an answer to no open request, id ${JSON.stringify(response.id ?? null)}`;
       settle(call);
       if (response.error === undefined || response.error === null) call.resolve(response.result);
-      else call.reject(rpcError(response.error));
+      else call.reject(redact(rpcError(response.error)));
       return undefined;
     },
     large(pieces) {
@@ -223,7 +230,7 @@ export function createCalls(send: (message: Message) => void, subject: string): 
       const call = find(id);
       if (!call) return;
       settle(call);
-      call.reject(error);
+      call.reject(redact(error));
     },
     failAll(error) {
       clearTimeout(timer);

@@ -65,6 +65,8 @@ export interface PeerHandlers {
   invalid?: (reason: string) => void;
   /** Called once, whoever ended the conversation. */
   closed?: (error?: Error) => void;
+  /** Applied to every error that the far side sent or caused, before anybody is told of it. */
+  redact?: (error: Error) => Error;
   /** How messages about the far side name it, such as `server "github"` (default: `the peer`). */
   subject?: string;
   /** Requests of the far side that may be under way at once (default: any number); one more is answered with an error. */
@@ -105,7 +107,8 @@ export interface Peer {
 
 export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer {
   const subject = handlers.subject ?? 'the peer';
-  const calls = createCalls((message) => channel.send(message), subject);
+  const { redact = (error) => error } = handlers;
+  const calls = createCalls((message) => channel.send(message), { subject, redact });
   const theirs = new InFlight<IncomingCall>();
   let ended: Error | undefined;
 
@@ -121,8 +124,9 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     }
   };
 
-  const finish = (error: Error | undefined) => {
+  const finish = (reason: Error | undefined) => {
     if (ended) return;
+    const error = reason && redact(reason);
     ended = error instanceof McpxError ? error : gone(subject, error);
     calls.failAll(ended);
     for (const incoming of theirs.values()) incoming.abort(ended.message);

@@ -29,7 +29,8 @@ function remote(fields: object): ServerSpec {
 const CONTEXT = { inheritEnv: 'none', env: {}, home: '/home/me', cwd: '/folder', platform: 'linux' } as const;
 
 function launch(spec: ServerSpec, context: object = {}): Extract<Launch, { type: 'stdio' }> {
-  return resolveLaunch(spec, { ...CONTEXT, ...context }) as Extract<Launch, { type: 'stdio' }>;
+  const { secrets: _, ...resolved } = resolveLaunch(spec, { ...CONTEXT, ...context });
+  return resolved as Extract<Launch, { type: 'stdio' }>;
 }
 
 /** One argument, expanded. */

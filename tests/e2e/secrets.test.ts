@@ -1,8 +1,11 @@
 /** Credentials stay where they belong: those of clients with mcpx, those of a server with that server, and none in any file or line. */
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { emptyPlace, fixture, openSession, post, start, startHttp } from './program.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { emptyPlace, fixture, openSession, post, run, start, startHttp } from './program.ts';
 
 const node = process.execPath;
 const stdio = { command: node, args: [fixture('stdio.mjs')] };
@@ -96,4 +99,104 @@ test('a secret is in no log, error, status or file, however a server fails', asy
   expect(written.some(([path]) => path.endsWith('mcpx.log'))).toBe(true);
   const config = join(place.cwd, 'mcp.json');
   expect(written.filter(([path, text]) => path !== config && text.includes(secret)).map(([path]) => path)).toEqual([]);
+});
+
+test('whatever a server echoes of what it was given, no log, status, event, error or file shows it', async () => {
+  const place = emptyPlace();
+  const web = createServer((request, response) => {
+    request.resume().once('end', () => {
+      const said = `no route for ${request.url} with ${request.headers.authorization} and ${request.headers['x-team']}`;
+      const isPlain = request.url?.startsWith('/plain');
+      response.writeHead(404, { 'content-type': isPlain ? 'text/plain' : 'application/json' });
+      response.end(
+        isPlain ? said : JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: said } }),
+      );
+    });
+  });
+  web.listen(0, '127.0.0.1');
+  await once(web, 'listening');
+  onTestFinished(() => void web.close());
+  const { port } = web.address() as AddressInfo;
+  const secrets = ['hunter-of-pass', 'hunter-of-json', 'hunter-of-mystery', 'hunter-of-query', 'hunter-of-team'];
+  const env = {
+    MYSQL_PASS: 'hunter-of-pass',
+    OPENAPI_MCP_HEADERS: '{"Authorization":"Bearer hunter-of-json"}',
+    MYSTERY: '${MYSTERY}',
+  };
+  const forms = `const said = [env.MYSQL_PASS, env.OPENAPI_MCP_HEADERS, JSON.stringify(env.OPENAPI_MCP_HEADERS), Buffer.from('me:' + env.MYSTERY).toString('base64'), encodeURIComponent(env.MYSTERY + '/')].join(' ');`;
+  const script = (body: string) => ['-e', `const { env } = process; ${forms} ${body}`];
+  const replies = (handler: string) =>
+    script(`require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      const answer = (more) => id !== undefined && console.log(JSON.stringify({ jsonrpc: '2.0', id, ...more }));
+      const hello = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } };
+      ${handler}
+    });`);
+  const remote = (path: string) => ({
+    url: `http://127.0.0.1:${port}/${path}/9f8e7d6c5b4a39281706f5e4d3c2b1a0?key=hunter-of-query`,
+    headers: {
+      Authorization: `Basic ${Buffer.from('me:hunter-of-pass').toString('base64')}`,
+      'X-Team': 'hunter-of-team',
+    },
+    type: 'http',
+  });
+  const servers = {
+    ends: { command: node, args: script('process.stderr.write(said + "\\n", () => process.exit(1));'), env },
+    noisy: { command: node, args: script('console.log(said); setInterval(() => {}, 1000);'), env, startupTimeout: 500 },
+    refuses: { command: node, args: replies('answer({ error: { code: -32000, message: said, data: said } });'), env },
+    unlisted: {
+      command: node,
+      args: replies(
+        'answer(method === "initialize" ? { result: hello } : { error: { code: -32000, message: said } });',
+      ),
+      env,
+    },
+    plain: remote('plain'),
+    worded: remote('worded'),
+  };
+  const log = join(place.cwd, 'mcpx.log');
+  const config = place.file('mcp.json', {
+    mcpServers: servers,
+    log: { level: 'debug', file: log },
+    audit: { file: join(place.cwd, 'audit.log'), values: true },
+  });
+  const gateway = start(['serve', config, '--port', '0'], {
+    cwd: place.cwd,
+    env: { ...place.env, MYSTERY: 'hunter-of-mystery' },
+  });
+  const [, url = ''] = (await gateway.wrote('stderr', /listening on (\S+)/)) as RegExpExecArray;
+  const base = url.replace(/\/mcp$/, '');
+  const events = await fetch(`${base}/api/events`);
+  const answers: string[] = [];
+  for (const server of Object.keys(servers)) {
+    const params = { name: 'exec', arguments: { server_name: server, tool_name: 'x' } };
+    answers.push(JSON.stringify(await post(url, 'tools/call', params)));
+    answers.push(
+      JSON.stringify(await post(url, 'tools/call', { name: 'inspect', arguments: { server_name: server } })),
+    );
+  }
+  const status = await (await fetch(`${base}/api/status`)).text();
+  gateway.child.kill('SIGTERM');
+  const { stderr } = await gateway.finished;
+  const heard = await events.text().catch(() => '');
+  const shown = await run(['config', 'show', '--config', config], place);
+  const listed = await run(['list', '--config', config], place);
+  const files = [...filesBelow(place.env.HOME ?? ''), ...filesBelow(place.cwd)].filter(([path]) => path !== config);
+
+  // What was quoted is there, so that nothing was hidden by saying nothing.
+  for (const said of [answers[0], answers[4], answers[8], answers[10], status, stderr]) expect(said).toContain('***');
+  expect(heard).toContain('event: state');
+  const every: [string, string][] = [
+    ...answers.map((answer): [string, string] => ['answer', answer]),
+    ...files,
+    ...Object.entries({ status, stderr, heard, shown: shown.stdout, listed: listed.stdout }),
+  ];
+  const encoded = [...secrets, 'hunter-of-mystery/'].flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(`me:${secret}`).toString('base64').slice(4, -4),
+  ]);
+  for (const secret of [...encoded, '9f8e7d6c5b4a39281706f5e4d3c2b1a0']) {
+    expect(every.filter(([, text]) => text.includes(secret)).map(([where]) => `${where} shows ${secret}`)).toEqual([]);
+  }
 });

@@ -3,6 +3,7 @@ import { type connect, createServer } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { openHttp } from '../../src/upstream/http.ts';
 import { networkError } from '../../src/upstream/http-failure.ts';
+import { createRedactor } from '../../src/upstream/secrets.ts';
 import type { Message } from '../../src/wire/message.ts';
 import { end, isCall, json, type Seen, serveHttp, stream } from './http-world.ts';
 import { call, cleanup, connection, httpSpec, recorder, stopClock, until } from './world.ts';
@@ -158,7 +159,7 @@ describe('the end of an HTTP conversation', () => {
 });
 
 describe('the HTTP transport itself', () => {
-  const options = { name: 'x', maxBytes: 16 * 1024 * 1024, log: recorder().log };
+  const options = { name: 'x', maxBytes: 16 * 1024 * 1024, log: recorder().log, redactor: createRedactor([]) };
   const note = (text: string): Message => ({ jsonrpc: '2.0', method: 'n', params: { text } });
 
   test('refuses more for an upstream that does not read', async () => {

@@ -195,7 +195,7 @@ describe('an HTTP upstream that fails a call', () => {
     [
       'with 500 and text',
       status(500, 'it\nbroke: Bearer sesame-open'),
-      { code: 'unreachable', message: 'server "x" answered HTTP 500 Internal Server Error: it broke: ***' },
+      { code: 'unreachable', message: 'server "x" answered HTTP 500 Internal Server Error: it broke: Bearer ***' },
     ],
     [
       'with 500 and HTML',

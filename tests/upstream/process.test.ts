@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Launch } from '../../src/config/env.ts';
 import { openProcess } from '../../src/upstream/process.ts';
+import { createRedactor } from '../../src/upstream/secrets.ts';
 import type { LaunchOf, Transport } from '../../src/upstream/transport.ts';
 import type { Message } from '../../src/wire/message.ts';
 import { cleanup, fixture, isRunning, recorder, runningInGroup, until } from './world.ts';
@@ -12,7 +13,7 @@ const SERVER = fixture('stdio.mjs');
 const env = { PATH: process.env.PATH ?? '' };
 
 /** A started process, with what it said. */
-function open(command: string, args: string[], more: Partial<LaunchOf<'stdio'>> = {}) {
+function open(command: string, args: string[], more: Partial<LaunchOf<'stdio'>> = {}, secrets: string[] = []) {
   const launch: Launch & { type: 'stdio' } = {
     type: 'stdio',
     command,
@@ -23,7 +24,7 @@ function open(command: string, args: string[], more: Partial<LaunchOf<'stdio'>> 
     ...more,
   };
   const { log, lines } = recorder();
-  const transport = openProcess(launch, { name: 'x', maxBytes: 1024 * 1024, log });
+  const transport = openProcess(launch, { name: 'x', maxBytes: 1024 * 1024, log, redactor: createRedactor(secrets) });
   cleanup(() => transport.close({ eof: 0, term: 0 }));
   const messages: Message[] = [];
   const closed = new Promise<Error | undefined>((resolve) => {
@@ -187,7 +188,10 @@ describe('what a process gets and says', () => {
       for (let n = 0; n < 300; n++) console.error('line ' + n);
       process.stderr.write('x'.repeat(100000) + '\\n\\u001b[31mred\\u001b[0m\\u0007 ' + process.env.API_TOKEN + ' ' + process.argv[2] + '\\n\\nlast');`;
     const more = { env: { API_TOKEN: 'sesame-open', LOG_LEVEL: 'debug' } };
-    const child = open(process.execPath, ['-e', script, '--', '--token', 'hunter-hunter'], more);
+    const child = open(process.execPath, ['-e', script, '--', '--token', 'hunter-hunter'], more, [
+      'sesame-open',
+      'hunter-hunter',
+    ]);
     await child.closed;
     const lines = child.transport.stderr?.() ?? [];
     expect(lines).toHaveLength(100);

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
+import { createRedactor } from '../../src/upstream/secrets.ts';
 import { answerPings, openWs } from '../../src/upstream/ws.ts';
 import type { Message } from '../../src/wire/message.ts';
 import { call, cleanup, connection, httpSpec, recorder, SETTINGS, until } from './world.ts';
@@ -136,7 +137,13 @@ describe('a conversation over WebSocket', () => {
 describe('the heartbeat', () => {
   const open = (url: string) => {
     const launch = { type: 'ws' as const, url, headers: {} };
-    const transport = openWs(launch, { name: 'x', maxBytes: 1000, log: recorder().log, ping: 30 });
+    const transport = openWs(launch, {
+      name: 'x',
+      maxBytes: 1000,
+      log: recorder().log,
+      redactor: createRedactor([]),
+      ping: 30,
+    });
     cleanup(() => transport.close({ eof: 0, term: 0 }));
     const messages: Message[] = [];
     const closed = new Promise<Error | undefined>((resolve) =>

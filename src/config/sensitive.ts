@@ -1,0 +1,188 @@
+/** Which parts of a configured value are secret, told by the value and not by its name.
+ * Everything that an entry sets is secret unless it is known to be harmless:
+ * a common word, a number, a path, a host, a URL without credentials. A name can only add to that (`MYSQL_PASS`), or vouch for ordinary text (`LOG_LEVEL`).
+ */
+
+/** Names of variables, headers, flags and fields that usually hold a credential. */
+const CREDENTIAL =
+  /token|secret|passw|passphrase|passcode|pwd|api[-_]?key|access[-_]?key|private[-_]?key|credential|authoriz|(?:^|[-_])(?:auth|pass)(?:$|[-_])|bearer|cookie|signature|(?:^|[-_])(?:key|pat|dsn|pin|otp|sig)$/i;
+
+/** Texts that are a credential whatever they are called. */
+export const KNOWN_TOKEN =
+  /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|npm_\w{30,}|hf_\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)/g;
+
+/** The first word of `Bearer abc`. */
+const SCHEME = /^(\s*(?:bearer|basic|token|digest|apikey|negotiate)\s+)([\s\S]+)$/i;
+
+const WORDS = new Set(
+  (
+    'true false yes no on off null none auto default enabled disabled always never all any debug info notice warn warning error fatal trace silent quiet verbose ' +
+    'production prod development dev staging stage test testing local localhost sandbox live beta stable latest main master public private internal readonly read-only ' +
+    'stdio http https sse websocket streamable-http tcp udp json yaml text plain html markdown csv xml utf-8 utf8 ascii c.utf-8 utc gmt identity gzip keep-alive no-cache no-store ' +
+    'bearer basic token digest apikey negotiate node npx python python3 uvx docker bash sh xterm xterm-256color dumb'
+  ).split(' '),
+);
+
+/** Names that vouch for their value as long as it does not look like a token. */
+const HARMLESS_NAME =
+  /^(?:node_env|app_env|rails_env|environment|env|debug|log|path|home|user|shell|term|tz|lang|language|lc_\w+|pythonpath|pythonunbuffered|pythonioencoding|virtual_env|no_color|force_color|ci|port|host|hostname|accept|accept-\w+|content-type|user-agent|cache-control|connection|mcp-protocol-version|mcp_transport|transport|no_proxy)$|(?:^|[-_])(?:log_?level|level|port|host|hostname|region|zone|timezone|locale|encoding|format|timeout|dir|directory|folder|file|path|home|enabled|disabled|verbose|debug|version|mode)$/i;
+
+const HARMLESS_VALUES = [
+  /^[^\p{L}\p{N}]*$/u, // no letter and no digit
+  /^[-+]?\d{1,7}(?:\.\d+)?(?:ms|s|m|h|d|b|kb|mb|gb|%)?$/i,
+  /^\d{4}-\d{2}-\d{2}$/,
+  /^v?\d{1,4}(?:\.\d{1,6}){1,3}(?:-(?:alpha|beta|rc|next)[.\d]*)?$/, // versions and IPv4 addresses
+  /^[a-z]{2}(?:-[a-z]{3,9}){1,2}-\d[a-z]?$/, // regions such as us-east-1
+  /^[a-z]{2}_[A-Z]{2}(?:\.UTF-8)?$/,
+  /^(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)\/[A-Za-z_/]+$/,
+  /^(?:application|text|image|audio|video)\/[\w.+*-]+(?:\s*;\s*(?:charset|q)=[\w.-]+)?(?:\s*,\s*(?:application|text|image)\/[\w.+*-]+)*$/,
+  // Hosts, with a port or without.
+  /^(?:[a-z0-9](?:[a-z0-9-]{0,30})\.)+(?:com|org|net|io|dev|ai|app|cloud|local|localhost|internal|lan|test|example|invalid|[a-z]{2})(?::\d{1,5})?$/,
+  /^(?:localhost|\[::1\]|(?:\d{1,3}\.){3}\d{1,3}):\d{1,5}$/,
+];
+
+const URL_LIKE = /^[a-z][a-z\d+.-]*:\/\//i;
+/** `/usr/bin`, `~/x`, `./x`, `C:\x`, and lists of them; `@scope/package`. */
+const PATH_LIKE = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/]|^@[\w.-]+\//;
+
+export function isCredentialName(name: string): boolean {
+  return CREDENTIAL.test(name);
+}
+
+const UUID = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/i;
+const WORD = /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+|\d{1,8})$/;
+
+/** Whether a text has a run that looks random, as keys and hashes do: 16 characters, at least 8 of which are in pieces that are neither words nor numbers. */
+export function isTokenLike(text: string): boolean {
+  if (UUID.test(text)) return true;
+  return (text.match(/[A-Za-z0-9+=_~-]{16,}/g) ?? []).some((run) => {
+    const odd = run.split(/[-_+=~]/).filter((piece) => !WORD.test(piece) && !isCamelCase(piece));
+    return odd.join('').length >= 8;
+  });
+}
+
+/** Words of three letters or more on average. */
+function isCamelCase(text: string): boolean {
+  return /^[A-Za-z]+$/.test(text) && (text.match(/[A-Z]/g)?.length ?? 0) * 4 <= text.length;
+}
+
+/** Whether a value without any structure is known to be no secret. */
+export function isHarmless(value: string): boolean {
+  const text = value.trim();
+  if (WORDS.has(text.toLowerCase())) return true;
+  if (HARMLESS_VALUES.some((form) => form.test(text))) return true;
+  return PATH_LIKE.test(text) && !/[\n"']/.test(text) && !text.split(/[\\/:;]/).some(isTokenLike);
+}
+
+/** The secret parts of a value, as they stand in it; the whole value where it has no structure that tells more. */
+export function secretParts(name: string, value: string): string[] {
+  if (value.trim() === '') return [];
+  const credential = isCredentialName(name);
+  const json = jsonIn(value);
+  if (json !== undefined) return leaves(name, json).flatMap(([key, leaf]) => secretParts(key, leaf));
+  if (URL_LIKE.test(value) && !/\s/.test(value)) {
+    const parts = urlParts(value);
+    return credential && parts.length === 0 ? [value] : parts;
+  }
+  if (credential ? isNoCredential(value) : isHarmless(value) || vouchedFor(name, value)) return [];
+  const [, , bare] = SCHEME.exec(value) ?? [];
+  return bare === undefined ? [value, ...pairParts(value)] : [bare, ...basicParts(bare)];
+}
+
+/** What stands under the name of a credential and is none: a switch, nothing at all, the file that holds it. */
+function isNoCredential(value: string): boolean {
+  const text = value.trim();
+  return /^(?:true|false|yes|no|on|off|none|null|[01]|[^\p{L}\p{N}]*)$/iu.test(text) || FILE.test(text);
+}
+
+const FILE = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/][^\n"']*\.[a-z]{2,5}$/i;
+
+function vouchedFor(name: string, value: string): boolean {
+  return HARMLESS_NAME.test(name) && !isTokenLike(value);
+}
+
+/** Objects and lists only: `"x"` and `5` are ordinary text. */
+function jsonIn(value: string): unknown {
+  if (!/^\s*[[{]/.test(value)) return undefined;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Text inside of JSON with the nearest name above it. */
+function leaves(name: string, value: unknown): [name: string, text: string][] {
+  if (typeof value === 'string') return [[name, value]];
+  if (typeof value !== 'object' || value === null) return [];
+  const entries = Object.entries(value);
+  return entries.flatMap(([key, item]) => leaves(Array.isArray(value) ? name : key, item));
+}
+
+/** Password (or a user without one), values of the query and of the fragment, and parts of the path that look like a token. */
+function urlParts(value: string): string[] {
+  const [, user = '', password, path = '', rest = ''] =
+    /^[a-z][a-z\d+.-]*:\/\/(?:([^\s/?#:@]*)(?::([^\s/?#]*))?@)?[^/?#]*([^?#]*)(.*)$/is.exec(value) ?? [];
+  const segments = path.split(/[/;,]/).flatMap((segment) => (isTokenLike(segment) ? [segment] : tokensIn(segment)));
+  const fields = [...rest.matchAll(/(?:^|[?#&;])(?:([^=?#&;]*)=)?([^=?#&;]+)/g)].flatMap(([, key = '', field = '']) =>
+    isCredentialName(key) || !isHarmless(decoded(field)) ? [field] : [],
+  );
+  return [password ?? user, ...segments, ...fields].filter((part) => part !== '');
+}
+
+/** `a=b; c=d`, `Name: value`: the value of each, and of `Name: Bearer x` the x. */
+function pairParts(value: string): string[] {
+  return value.split(/[;,&\n]/).flatMap((item) => {
+    const [, name, inner] = /^\s*([\w.-]+)\s*[=:]\s*(\S[\s\S]*)$/.exec(item) ?? [];
+    return name === undefined || inner === undefined ? [] : secretParts(name, inner.trim());
+  });
+}
+
+function basicParts(encoded: string): string[] {
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const [, password] = /^[^:\u0000-\u001f\ufffd]+:([^\u0000-\u001f\ufffd]+)$/.exec(text) ?? [];
+  return password === undefined ? [] : [text, password];
+}
+
+/** The secret parts of the arguments of a command: of each argument its own. */
+export function argumentParts(args: readonly string[]): string[][] {
+  return args.map((arg, index) => oneArgument(arg, args[index - 1] ?? ''));
+}
+
+const FLAG = /^--?([A-Za-z][\w.-]*)$/;
+const HEADER_FLAG = /^(?:-H|--?headers?)$/i;
+
+function oneArgument(arg: string, before: string): string[] {
+  const flag = FLAG.exec(before)?.[1];
+  if (flag !== undefined && isCredentialName(flag) && !FLAG.test(arg)) return secretParts(flag, arg);
+  const [, header, content] = /^([A-Za-z][\w-]*)\s*:\s*(\S[\s\S]*)$/.exec(arg) ?? [];
+  if (header !== undefined && content !== undefined && (HEADER_FLAG.test(before) || isCredentialName(header)))
+    return secretParts(header, content);
+  const [, key, value] = /^(?:--?)?([A-Za-z_][\w.-]*)=([\s\S]+)$/.exec(arg) ?? [];
+  if (key !== undefined && value !== undefined) {
+    if (HEADER_FLAG.test(`--${key}`)) return oneArgument(value, '--header');
+    const variable = !arg.startsWith('-') && /^[A-Z][A-Z0-9_]*$/.test(key);
+    return variable || isCredentialName(key) ? secretParts(key, value) : publicSecrets(value);
+  }
+  return publicSecrets(arg);
+}
+
+/** In text that is public by itself: credentials in URLs and what looks like a token. */
+export function publicSecrets(text: string): string[] {
+  if (URL_LIKE.test(text) && !/\s/.test(text)) return urlParts(text);
+  const urls = [...text.matchAll(/[a-z][a-z\d+.-]*:\/\/[^\s"'<>]+/gi)].flatMap(([url]) => urlParts(url));
+  const whole = /^[\w+/=~.-]+$/.test(text) && !PATH_LIKE.test(text) && isTokenLike(text) ? [text] : [];
+  return [...tokensIn(text), ...urls, ...whole];
+}
+
+function tokensIn(text: string): string[] {
+  return text.match(KNOWN_TOKEN) ?? [];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
