@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'timeout' // an upstream did not answer in time
   | 'cancelled' // the caller gave up
   | 'overloaded' // a limit was reached
+  | 'conflict' // something else was changed at the same time
   | 'refused' // permitted in itself, and held back: not confirmed, or no longer what it was
   | 'tool' // the tool itself answered isError
   | 'protocol' // a peer broke the protocol
@@ -22,6 +23,7 @@ export const EXIT_CODES = {
   protocol: 1,
   timeout: 1,
   overloaded: 1,
+  conflict: 1,
   refused: 1,
   usage: 2,
   arguments: 2,
@@ -44,6 +46,7 @@ export const RPC_CODES = {
   timeout: -32001,
   cancelled: -32603,
   overloaded: -32000,
+  conflict: -32000,
   refused: -32000,
   tool: -32603,
   protocol: -32603,
@@ -56,6 +59,7 @@ export const HTTP_CODES = {
   arguments: 422,
   not_found: 404,
   refused: 403,
+  conflict: 409,
   tool: 424,
   cancelled: 499,
   overloaded: 503,

@@ -1,7 +1,8 @@
 /** Files that people own: written by temp + rename with the right mode, created once, changed under a lock. */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   chmodSync,
+  chownSync,
   closeSync,
   copyFileSync,
   constants as fsConstants,
@@ -9,10 +10,13 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -29,10 +33,15 @@ export function ensureFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
 }
 
-/** Replaces a file in one step: a reader sees the old text or the new one, never a part. A symbolic link stays a link, and a mode what it was. */
-export function writeFileAtomic(file: string, text: string): void {
+export interface WriteOptions {
+  /** Whether the text has to survive a crash of the machine (default true). */
+  sync?: boolean;
+}
+
+/** Replaces a file in one step: a reader sees the old text or the new one, never a part. A symbolic link stays a link; owner and mode stay as well. */
+export function writeFileAtomic(file: string, text: string, { sync = true }: WriteOptions = {}): void {
   const target = followLink(file);
-  const temp = writeTemp(target, text, modeOf(target) ?? PRIVATE_FILE);
+  const temp = writeTemp(target, text, { sync, like: statSync(target, { throwIfNoEntry: false }) });
   try {
     renameWithRetry(temp, target);
   } catch (error) {
@@ -43,7 +52,7 @@ export function writeFileAtomic(file: string, text: string): void {
 
 /** Creates a file that did not exist; false when another process was first, and then its text stands. */
 export function createFile(file: string, text: string): boolean {
-  const temp = writeTemp(file, text, PRIVATE_FILE);
+  const temp = writeTemp(file, text, { sync: true });
   try {
     publish(temp, file);
     return true;
@@ -94,7 +103,7 @@ export async function withLock<T>(file: string, action: () => T | Promise<T>, op
 }
 
 function busy(file: string, lock: string): McpxError {
-  return new McpxError('failed', `"${file}" is being changed by another process`, {
+  return new McpxError('conflict', `"${file}" is being changed by another process`, {
     hint: `if no other mcpx is running, delete "${lock}"`,
   });
 }
@@ -159,25 +168,92 @@ function followLink(file: string): string {
   }
 }
 
-function modeOf(file: string): number | undefined {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats === undefined ? undefined : stats.mode & 0o777;
+interface TempOptions {
+  sync: boolean;
+  /** The file that it takes the place of. */
+  like?: Stats | undefined;
 }
 
-function writeTemp(file: string, text: string, mode: number): string {
-  const temp = join(dirname(file), `.${basename(file)}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
+/** Whatever fails, a disk that is full for one: no part of it stays behind. */
+function writeTemp(file: string, text: string, { sync, like }: TempOptions): string {
+  sweepOnce(dirname(file), basename(file));
+  const name = `.${basename(file)}.${machine()}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`;
+  const temp = join(dirname(file), name);
+  const mode = like === undefined ? PRIVATE_FILE : like.mode & 0o777;
   const handle = openSync(temp, 'wx', mode);
   try {
-    writeFileSync(handle, text);
-    fsyncSync(handle);
+    try {
+      writeFileSync(handle, text);
+      if (sync) fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    if (like !== undefined) keepOwner(temp, like);
+    chmodSync(temp, mode); // the umask may have taken bits away
   } catch (error) {
-    rmSync(temp, { force: true }); // the disk may be full
+    rmSync(temp, { force: true });
     throw error;
-  } finally {
-    closeSync(handle);
   }
-  chmodSync(temp, mode); // the umask may have taken bits away
   return temp;
+}
+
+/** Root edits files of others. Anybody else may give a file to a group of theirs at most. */
+function keepOwner(temp: string, { uid, gid }: Stats): void {
+  const made = statSync(temp);
+  if (made.uid === uid && made.gid === gid) return;
+  try {
+    chownSync(temp, process.getuid?.() === 0 ? uid : made.uid, gid);
+  } catch (error) {
+    if (codeOf(error) !== 'EPERM') throw error;
+  }
+}
+
+/** `.name.machine.process.random.tmp`; the machine is missing in names of older versions. */
+const TEMP = /^\.(.+?)\.(?:([\da-f]{8})\.)?(\d+)\.[\da-f]{8}\.tmp$/;
+/** ms after which a temporary file of another machine, or of a number that another process has now, counts as abandoned. */
+const OLD_TEMP = 24 * 60 * 60_000;
+
+/** Removes temporary files that processes left which were killed while they wrote; `name`: only those of that file. Never throws. */
+export function removeAbandonedTemps(folder: string, name?: string): void {
+  try {
+    for (const entry of readdirSync(folder)) {
+      const [, of, where = machine(), pid] = TEMP.exec(entry) ?? [];
+      if (pid === undefined || (name !== undefined && of !== name)) continue;
+      const path = join(folder, entry);
+      const gone = where === machine() && !isAlive(Number(pid));
+      const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+      if (gone || age > OLD_TEMP) rmSync(path, { force: true });
+    }
+  } catch {
+    // The folder is not there or not ours; whoever writes to it says so.
+  }
+}
+
+const swept = new Set<string>();
+/** Files that are remembered as looked after. */
+const MAX_SWEPT = 1000;
+
+function sweepOnce(folder: string, name: string): void {
+  const file = join(folder, name);
+  if (swept.has(file) || swept.size >= MAX_SWEPT) return;
+  swept.add(file);
+  removeAbandonedTemps(folder, name);
+}
+
+let known: string | undefined;
+
+/** Where numbers of processes mean the same: a container has its own. */
+function machine(): string {
+  known ??= createHash('sha256').update(`${hostname()}/${processNamespace()}`).digest('hex').slice(0, 8);
+  return known;
+}
+
+function processNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
 }
 
 /** On Windows a virus scanner or an editor may hold the target for a moment. */

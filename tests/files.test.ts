@@ -1,6 +1,8 @@
 /** Files that people own: whole or not at all, with the right mode, one writer at a time. */
-import {
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs, {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdtempSync,
@@ -12,11 +14,20 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { McpxError } from '../src/errors.ts';
-import { codeOf, createFile, ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../src/files.ts';
+import {
+  codeOf,
+  createFile,
+  ensureFolder,
+  readIfPresent,
+  removeAbandonedTemps,
+  withLock,
+  writeFileAtomic,
+} from '../src/files.ts';
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'mcpx-files-'));
@@ -155,4 +166,100 @@ test('reading what is not there is no error, reading what may not be read is', (
   expect(readIfPresent(join(home, 'none'))).toBeUndefined();
   expect(() => readIfPresent(home)).toThrow(/EISDIR/);
   expect(codeOf('text')).toBeUndefined();
+});
+
+describe('temporary files', () => {
+  /** The number of a process that has ended. */
+  const dead = () => Number(spawnSync(process.execPath, ['-p', 'process.pid'], { encoding: 'utf8' }).stdout);
+
+  test('of a process that was killed while it wrote are gone after the next write, and no other file', () => {
+    const home = folder();
+    const pid = dead();
+    const left = `.config.json.${pid}.0a1b2c3d.tmp`;
+    const others = [
+      'config.json',
+      '.config.json.swp',
+      `.config.json.${process.pid}.0a1b2c3d.tmp`,
+      `.other.${pid}.0a1b2c3d.tmp`,
+    ];
+    for (const name of [left, ...others]) writeFileSync(join(home, name), 'text of a config');
+    writeFileAtomic(join(home, 'config.json'), 'new');
+    expect(readdirSync(home).sort()).toEqual([...others].sort());
+  });
+
+  test('carry the machine and the process in their names, and are removed where the process is gone', () => {
+    const home = folder();
+    const seen: string[] = [];
+    const { renameSync } = fs;
+    fs.renameSync = () => {
+      seen.push(...readdirSync(home));
+      throw new Error('stopped in the middle');
+    };
+    syncBuiltinESMExports();
+    try {
+      expect(() => writeFileAtomic(join(home, 'a.json'), 'secret')).toThrow('stopped in the middle');
+    } finally {
+      fs.renameSync = renameSync;
+      syncBuiltinESMExports();
+    }
+    const [, machine] = /^\.a\.json\.([\da-f]{8})\.\d+\.[\da-f]{8}\.tmp$/.exec(seen.join()) ?? [];
+    expect(seen.join()).toContain(`.${process.pid}.`);
+    expect(readdirSync(home)).toEqual([]);
+    writeFileSync(join(home, `.a.json.${machine}.${dead()}.0a1b2c3d.tmp`), 'secret');
+    writeFileSync(join(home, `.a.json.${machine}.${process.pid}.0a1b2c3d.tmp`), 'secret');
+    removeAbandonedTemps(home);
+    expect(readdirSync(home)).toEqual([`.a.json.${machine}.${process.pid}.0a1b2c3d.tmp`]);
+  });
+
+  test('of another machine are left alone for a day', () => {
+    const home = folder();
+    const name = `.a.json.00000000.${dead()}.0a1b2c3d.tmp`;
+    writeFileSync(join(home, name), '');
+    removeAbandonedTemps(home);
+    expect(readdirSync(home)).toEqual([name]);
+    const old = Date.now() / 1000 - 25 * 3600;
+    utimesSync(join(home, name), old, old);
+    removeAbandonedTemps(home);
+    expect(readdirSync(home)).toEqual([]);
+  });
+});
+
+const asRoot = test.runIf(process.getuid?.() === 0);
+
+asRoot('the owner of a file stays its owner when root changes it (needs root)', () => {
+  const file = join(folder(), 'config.json');
+  writeFileSync(file, 'one');
+  chownSync(file, 12345, 23456);
+  chmodSync(file, 0o640);
+  writeFileAtomic(file, 'two');
+  const { uid, gid } = statSync(file);
+  expect([readFileSync(file, 'utf8'), uid, gid, modeOf(file)]).toEqual(['two', 12345, 23456, 0o640]);
+});
+
+/** A file system of a few kilobytes; undefined where none can be mounted. */
+function smallDisk(): string | undefined {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined;
+  const place = mkdtempSync(join(tmpdir(), 'mcpx-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', place], { stdio: 'ignore' });
+  } catch {
+    rmSync(place, { recursive: true });
+    return undefined;
+  }
+  return place;
+}
+
+test('a full disk keeps the old text and leaves no temporary file (needs root and mount)', ({ skip }) => {
+  const disk = smallDisk();
+  if (disk === undefined) return skip('no small file system can be mounted here');
+  onTestFinished(() => {
+    execFileSync('umount', [disk]);
+    rmSync(disk, { recursive: true });
+  });
+  const file = join(disk, 'config.json');
+  writeFileAtomic(file, 'one');
+  for (const sync of [true, false])
+    expect(() => writeFileAtomic(file, 'x'.repeat(64 * 1024), { sync })).toThrow(/ENOSPC/);
+  expect(readdirSync(disk)).toEqual(['config.json']);
+  expect(readFileSync(file, 'utf8')).toBe('one');
 });

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ToolSearch } from '../catalog/search.ts';
-import type { Config, Profile } from '../config/config.ts';
+import type { Config, Profile, Settings } from '../config/config.ts';
 import { mainProfile } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { compactTools } from '../front/compact.ts';
@@ -23,6 +23,7 @@ import { createChildLimit } from '../upstream/child-limit.ts';
 import type { Caller } from '../upstream/pool.ts';
 import { offeredKey } from '../upstream/sharing.ts';
 import type { StopBounds } from '../upstream/transport.ts';
+import { createCallRedactor } from './call-redactor.ts';
 import { createConflictLog } from './conflicts.ts';
 import { createObserved, metricsFor, seenBy } from './observed.ts';
 import { needsRestart, type Reloaded, swapProfiles } from './reload.ts';
@@ -64,7 +65,12 @@ type Arriving = { downstream: Pick<Downstream, 'key' | 'lasts'> } & Pick<OpenOpt
 export function createApp(initial: Config, options: AppOptions): App {
   let config = initial;
   const observed = createObserved(options.log);
-  observed.audit(config.settings.audit);
+  const openAudit = (settings: Settings['audit']) =>
+    observed.audit(
+      settings,
+      createCallRedactor(() => config),
+    );
+  openAudit(config.settings.audit);
   const { observer } = observed;
   const ledger = options.ledger ?? createLedger();
   const meter = createMeter(ledger);
@@ -87,7 +93,8 @@ export function createApp(initial: Config, options: AppOptions): App {
   const started = Date.now();
   const prior = (server: string, tool: string) => (learns() ? (options.usage?.share(server, tool) ?? 0) : 0);
   const run = (profile: Profile) => {
-    const common = { observer, prior, admission: createAdmission({ policy, calls }), childLimit };
+    const admission = createAdmission({ policy, calls, refusal: observed.refusal });
+    const common = { observer, prior, admission, childLimit };
     return runProfile(profile, config, { ...options, ...common });
   };
   const running = new Map(
@@ -158,8 +165,9 @@ export function createApp(initial: Config, options: AppOptions): App {
     // What cannot be reached says so in its state and to whoever calls it.
     if (config.settings.connect.mode === 'eager') for (const one of pool.all()) one.connect().catch(() => undefined);
   };
+  const problems = () => [...(options.problems ?? []), ...observed.problems()];
   const status = (principal?: Principal) =>
-    describeStatus({ config, running, counts: observed.counts(), ledger, started }, principal);
+    describeStatus({ config, running, counts: observed.counts(), ledger, started, problems: problems() }, principal);
 
   return {
     get mainProfile() {
@@ -211,7 +219,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     metrics: (principal) => metricsFor(principal, { ...observed.counts(), running, status: status(principal) }),
     reload(next) {
       const before = config;
-      observed.audit(next.settings.audit);
+      openAudit(next.settings.audit);
       config = next;
       const reloaded = swapProfiles({ running, leaving, run, settle }, next);
       return { ...reloaded, restart: needsRestart(before.settings, next.settings) };

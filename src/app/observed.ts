@@ -1,7 +1,8 @@
 /** Who is told what happens: counts, the audit log, and listeners, each of which hears what it may know. */
 import type { Settings } from '../config/config.ts';
+import { McpxError } from '../errors.ts';
 import type { LiveCall, LiveEvent, Status } from '../listen/gateway.ts';
-import { type Audit, createAudit } from '../observe/audit.ts';
+import { type Audit, type AuditOptions, createAudit } from '../observe/audit.ts';
 import type { Family } from '../observe/exposition.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics, DENIED, type Metrics } from '../observe/metrics.ts';
@@ -24,7 +25,11 @@ export interface Observed {
   /** Of everything that happened so far. */
   counts(): Counts;
   /** Opens the audit log that the settings name, in place of the one before; throws where it cannot be written. */
-  audit(settings: Settings['audit']): void;
+  audit(settings: Settings['audit'], redact?: AuditOptions['redact']): void;
+  /** What a person has to repair: the audit log cannot be written. */
+  problems(): string[];
+  /** Why nothing may be called: every call has to be written down, and cannot be. */
+  refusal(): McpxError | undefined;
   close(): void;
 }
 
@@ -33,6 +38,8 @@ export function createObserved(log: Log): Observed {
   const stats = createStats();
   const metrics = createMetrics();
   let endAudit = (): void => undefined;
+  let audit: Audit | undefined;
+  let required = false;
   observer.tally((happening) => {
     if (happening.type === 'call_ended') stats.record(happening.call);
     metrics.hear(happening);
@@ -43,16 +50,31 @@ export function createObserved(log: Log): Observed {
       observer.settle();
       return { stats, metrics, live: observer.underWay() };
     },
-    audit({ file, values }) {
-      const next = file === null ? undefined : createAudit({ file, values, log });
+    audit(settings, redact) {
+      const { file, values } = settings;
+      const next = file === null ? undefined : createAudit({ file, values, redact, log });
+      required = settings.required;
+      audit = next;
       endAudit();
       endAudit = next === undefined ? () => undefined : heardBy(next, observer);
     },
+    problems() {
+      const problem = audit?.problem();
+      return problem === undefined ? [] : [problem];
+    },
+    refusal: () => (required ? unaudited(audit?.problem()) : undefined),
     close() {
       observer.settle();
       endAudit();
     },
   };
+}
+
+function unaudited(problem: string | undefined): McpxError | undefined {
+  if (problem === undefined) return undefined;
+  return new McpxError('refused', `the call did not run: ${problem}`, {
+    hint: 'make room or correct "audit.file"; "audit.required": false in the config lets calls run without it',
+  });
 }
 
 /** Who relies on an audit log is told at once. Returns what ends it. */
@@ -101,7 +123,7 @@ export function maySeeCall(principal: Principal | undefined, call: Call): boolea
 }
 
 /** Who is told what others do, and what nobody may use. */
-function seesAll(principal: Principal | undefined): boolean {
+export function seesAll(principal: Principal | undefined): boolean {
   return principal === undefined || principal.admin;
 }
 

@@ -52,6 +52,8 @@ export interface AppOptions {
   ledger?: Ledger;
   /** Which tools are used, over runs; nothing is counted unless told. */
   usage?: Usage;
+  /** What a person has to repair before everything works. */
+  problems?: string[];
 }
 
 /** What all profiles have in common, and the rules for calls to the servers of this one. */

@@ -10,7 +10,7 @@ import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection.ts';
 import { VERSION } from '../version.ts';
 import { conflictsOf } from './conflicts.ts';
-import { type Counts, liveCall, maySeeCall } from './observed.ts';
+import { type Counts, liveCall, maySeeCall, seesAll } from './observed.ts';
 import { accessOf, type Running } from './running.ts';
 import { sentenceOf } from './sentence.ts';
 
@@ -20,9 +20,11 @@ export interface Described {
   counts: Pick<Counts, 'stats' | 'live'>;
   ledger: Pick<Ledger, 'totals'>;
   started: number;
+  problems: string[];
 }
 
-export function describeStatus({ config, running, counts, ledger, started }: Described, principal?: Principal): Status {
+export function describeStatus(described: Described, principal?: Principal): Status {
+  const { config, running, counts, ledger, started, problems } = described;
   return {
     name: 'mcpx',
     version: VERSION,
@@ -39,6 +41,7 @@ export function describeStatus({ config, running, counts, ledger, started }: Des
       })),
     calls: callCounts(counts, principal),
     savings: describeSavings(ledger.totals()),
+    ...(problems.length > 0 && seesAll(principal) && { problems }),
   };
 }
 

@@ -7,6 +7,7 @@ import { messageOf } from '../errors.ts';
 import { ensureFolder, readIfPresent, writeFileAtomic } from '../files.ts';
 import type { Log } from '../observe/log.ts';
 import type { Hello } from '../upstream/connection.ts';
+import { redactorOf } from '../upstream/secrets.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Offer } from './list.ts';
 
@@ -70,9 +71,16 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
       }
     },
     write(spec, catalog) {
+      const file = join(folder, `${launchKey(spec)}.json`);
+      const text = serialize(catalog);
       try {
+        if (redactorOf(spec).finds(text)) {
+          log.info(`what server "${spec.name}" offers is not stored: it quotes a value of its "env" or "headers"`);
+          rmSync(file, { force: true });
+          return;
+        }
         ensureFolder(folder);
-        writeFileAtomic(join(folder, `${launchKey(spec)}.json`), serialize(catalog));
+        writeFileAtomic(file, text);
         sweepOnce();
       } catch (error) {
         tellOnce(`catalogs cannot be stored in "${folder}": ${messageOf(error)}`);

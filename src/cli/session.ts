@@ -1,5 +1,6 @@
 /** What commands share: loading the config, and an App that lives as long as the command. */
-import { join } from 'node:path';
+import { accessSync, constants } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
 import { createLockFile, type LockFile } from '../catalog/lock-file.ts';
 import { createCatalogStore } from '../catalog/store.ts';
@@ -9,6 +10,8 @@ import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
 import { homeFolder } from '../config/store.ts';
 import { worldOf } from '../config/world.ts';
+import { messageOf } from '../errors.ts';
+import { codeOf, ensureFolder, removeAbandonedTemps } from '../files.ts';
 import { createLedger } from '../observe/ledger.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { createUsage } from '../observe/usage.ts';
@@ -81,15 +84,47 @@ interface OpenOptions {
 /** The App of a config, with its catalogs on disk; the demo leaves nothing behind. */
 export function openApp(config: Config, log: Log, { catalogs = 'stored', counts }: OpenOptions = {}): App {
   if (config.files.length === 0) return createApp(config, { log });
-  const ledger = counts !== undefined && config.settings.stats ? createLedger({ file: counts, log }) : createLedger();
   const home = homeFolder(worldOf());
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
   const store = catalogs === 'stored' ? stored : { ...stored, read: () => undefined };
+  const problem = unwritable(home);
+  if (problem !== undefined) {
+    log.warn(problem);
+    const readOnly = { ...store, write: () => undefined };
+    return createApp(config, { log, store: readOnly, lockFile: openLockFile(), problems: [problem] });
+  }
+  removeLeftovers(home, config.files);
   const children = createChildRecords({ folder: join(home, 'run'), log });
   void children.reap();
   const stderr = createStderrFiles({ folder: join(home, 'logs'), log });
+  const ledger = counts !== undefined && config.settings.stats ? createLedger({ file: counts, log }) : createLedger();
   const usage = createUsage({ file: join(home, 'usage.json'), log });
   return createApp(config, { log, store, lockFile: openLockFile(), children, stderr, ledger, usage });
+}
+
+/** Everything that is kept is in one folder: where that cannot be written, one sentence says what does not work. */
+function unwritable(home: string): string | undefined {
+  try {
+    ensureFolder(home);
+    accessSync(home, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    const lost = [
+      'what servers offer is not stored and has to be listed at every start',
+      'what they write to stderr and what was saved is not kept',
+      'processes that a killed mcpx leaves behind are not ended by the next one',
+    ];
+    return `the folder "${home}" cannot be written (${codeOf(error) ?? messageOf(error)}): ${lost.join('; ')}. Set MCPX_HOME to a folder that can`;
+  }
+}
+
+/** Temporary files of processes that were killed while they wrote. */
+function removeLeftovers(home: string, configs: readonly string[]): void {
+  for (const folder of [home, join(home, 'cache')]) removeAbandonedTemps(folder);
+  for (const file of configs) {
+    for (const name of [basename(file), `${basename(file)}.bak`, `${basename(file)}.lock`])
+      removeAbandonedTemps(dirname(file), name);
+  }
 }
 
 /** Accepted definitions of tools. */

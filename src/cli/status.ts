@@ -80,14 +80,15 @@ function reasonOf(error: unknown): string {
   return codeOf(cause) ?? messageOf(cause);
 }
 
-function report({ version, uptime, profiles, calls }: Status, base: string): string {
+function report({ version, uptime, profiles, calls, problems = [] }: Status, base: string): string {
   const several = profiles.length > 1;
   const rows = profiles.flatMap(({ name, enabled, servers }) =>
     servers.map((server) => [...(several ? [name] : []), ...row(server, enabled)]),
   );
   const conflicts = profiles.flatMap(({ conflicts = [] }) => conflicts.map(clash));
   const head = `mcpx ${version} at ${base}, up ${duration(uptime)}, ${calls.calls} calls, ${calls.errors} failed`;
-  return [head, ...(rows.length === 0 ? ['no server is configured'] : [table(rows)]), ...conflicts].join('\n');
+  const servers = rows.length === 0 ? ['no server is configured'] : [table(rows)];
+  return [head, ...problems.map((problem) => `problem: ${problem}`), ...servers, ...conflicts].join('\n');
 }
 
 function clash({ kind, name, servers }: Conflict): string {

@@ -163,7 +163,12 @@ export interface Settings {
   policy: { confirm: 'off' | 'destructive'; deny: string[] };
   lock: 'off' | 'warn' | 'session' | 'enforce';
   log: { level: LogLevel; format: 'text' | 'json'; file: string | null };
-  audit: { file: string | null; values: boolean };
+  audit: {
+    file: string | null;
+    values: boolean;
+    /** No call runs while the file cannot be written. */
+    required: boolean;
+  };
   stats: boolean;
   watch: boolean;
   offline: boolean;
@@ -239,7 +244,7 @@ export const DEFAULTS: Settings = {
   policy: { confirm: 'off', deny: [] },
   lock: 'session',
   log: { level: 'info', format: 'text', file: null },
-  audit: { file: null, values: false },
+  audit: { file: null, values: false, required: false },
   stats: true,
   watch: false,
   offline: false,

@@ -58,11 +58,15 @@ function isOwn(path: JSONPath): boolean {
 /** Puts the new text in place of the old one, which stays beside it as `<file>.bak`; refuses where somebody else has changed it. */
 export function writeEdit({ file, before, after }: Edited): void {
   if (readSource(file).text !== before) {
-    throw new McpxError('failed', `"${file}" was changed by somebody else just now`, { hint: 'try again' });
+    throw changedMeanwhile(file);
   }
   const bytes = readIfPresent(file);
   if (bytes !== undefined) writeFileAtomic(`${file}.bak`, bytes);
   writeFileAtomic(file, after);
+}
+
+export function changedMeanwhile(file: string, cause?: unknown): McpxError {
+  return new McpxError('conflict', `"${file}" was changed by somebody else just now`, { hint: 'try again', cause });
 }
 
 function placesOf({ profiles }: Pick<Config, 'profiles'>, name: string): ServerSpec[] {

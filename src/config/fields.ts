@@ -221,6 +221,7 @@ export const SETTINGS = {
   audit: group('Who called what.', {
     file: text('JSON lines are appended here, relative to this file; null = no audit.', { nullable: true }),
     values: flag('Write argument values too; they may be secret.'),
+    required: flag('Refuse every call while the file cannot be written.'),
   }),
   stats: flag('Count calls and saved tokens.'),
   watch: flag('Reload when this file changes.'),

@@ -88,6 +88,10 @@ interface Finish {
 
 function finish(merged: Merged, { options, world, findings, sources }: Finish): Config {
   const { settings, profile, front } = applyOverrides(merged.settings, options.overrides ?? {}, world, findings);
+  if (settings.audit.required && settings.audit.file === null) {
+    const message = '"audit.required" needs "audit.file": there is nothing to write calls to';
+    findings.error({ message, hint: 'add "file": "audit.jsonl" to "audit"' });
+  }
   findings.check(sources);
   warnInert(merged.profiles, findings);
   const { self } = options;

@@ -96,9 +96,21 @@ async function act(
 async function readEntry(visit: Visit, { mcp }: Served): Promise<Record<string, unknown> | undefined> {
   const body = await readJson(visit, mcp);
   if (body === undefined) return undefined;
-  if (isRecord(body.value)) return plain(body.value) as Record<string, unknown>;
+  if (isRecord(body.value)) {
+    if (isWithin(body.value, MAX_DEPTH)) return plain(body.value) as Record<string, unknown>;
+    sendError(visit.response, 400, `the body is nested more than ${MAX_DEPTH} levels deep`);
+    return undefined;
+  }
   sendError(visit.response, 400, 'the body must be a JSON object: the entry of the server');
   return undefined;
+}
+
+/** Levels of an entry; the deepest that mean anything are a few. */
+const MAX_DEPTH = 32;
+
+function isWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((item) => isWithin(item, depth - 1));
 }
 
 /** The name in the path; where it is none that a server can have, the answer is on its way. */

@@ -102,6 +102,8 @@ export interface Status {
   };
   /** Over all runs, where counts are kept. */
   savings: Savings;
+  /** What a person has to repair, such as an audit log that cannot be written; only for those who see everything. */
+  problems?: string[];
 }
 
 /** A name that several servers want and none gets, under `naming.onConflict: "error"`. */

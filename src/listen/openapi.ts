@@ -218,6 +218,7 @@ const SCHEMAS = {
       ...{ name: { const: 'mcpx' }, version: { type: 'string' }, uptime: { type: 'number', description: 'seconds' } },
       profiles: { type: 'array', items: { type: 'object', required: ['name', 'enabled', 'servers'] } },
       ...{ calls: { type: 'object' }, savings: { type: 'object' } },
+      problems: { type: 'array', items: { type: 'string' } },
     },
     required: ['name', 'version', 'uptime', 'profiles', 'calls', 'savings'],
   },

@@ -1,5 +1,5 @@
 /** Appends to a file that never grows for ever: a full one is set aside, and only so many of those are kept. */
-import { appendFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../errors.ts';
 
@@ -13,22 +13,44 @@ export interface Bounds {
 const MAX_BYTES = 16 * 1024 * 1024;
 const KEEP = 5;
 
-/** Only its owner reads the file. Throws what is wrong with it, in words that follow its name; lines are lost only where it cannot be written. */
-export function appendBounded(file: string, text: string, { maxBytes = MAX_BYTES, keep = KEEP }: Bounds = {}): void {
-  try {
-    rotate(file, Buffer.byteLength(text), { maxBytes, keep });
-  } catch (cause) {
-    throw new Error(`is full, cannot be set aside and grows: ${messageOf(cause)}`, { cause });
-  } finally {
-    append(file, text);
+/** A file that cannot be written. */
+export class AppendError extends Error {
+  /** The bytes that are not in the file: a disk that becomes full takes a part. */
+  readonly unwritten: Buffer;
+
+  constructor(unwritten: Buffer, cause: unknown) {
+    super(`cannot be written: ${messageOf(cause)}`, { cause });
+    this.unwritten = unwritten;
   }
 }
 
-function append(file: string, text: string): void {
+/** Only its owner reads the file. Throws what is wrong with it, in words that follow its name; `AppendError` where something was not written. */
+export function appendBounded(
+  file: string,
+  text: string | Buffer,
+  { maxBytes = MAX_BYTES, keep = KEEP }: Bounds = {},
+): void {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   try {
-    appendFileSync(file, text, { mode: 0o600 });
+    rotate(file, bytes.length, { maxBytes, keep });
   } catch (cause) {
-    throw new Error(`cannot be written: ${messageOf(cause)}`, { cause });
+    throw new Error(`is full, cannot be set aside and grows: ${messageOf(cause)}`, { cause });
+  } finally {
+    append(file, bytes);
+  }
+}
+
+function append(file: string, bytes: Buffer): void {
+  let written = 0;
+  try {
+    const handle = openSync(file, 'a', 0o600);
+    try {
+      while (written < bytes.length) written += writeSync(handle, bytes, written);
+    } finally {
+      closeSync(handle);
+    }
+  } catch (cause) {
+    throw new AppendError(bytes.subarray(written), cause);
   }
 }
 

@@ -17,7 +17,7 @@ export interface Saver<Whole, News> {
 export interface SaverOptions<Whole, News> {
   /** Without one nothing is written, and news stay news. */
   file: string | undefined;
-  log: Pick<Log, 'debug'> | undefined;
+  log: Pick<Log, 'warn' | 'debug'> | undefined;
   /** What the counts are of, for the log. */
   subject: string;
   /** The beginning of new news. */
@@ -39,6 +39,8 @@ export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Sa
   let written: Whole | undefined;
   let news = options.nothing();
   let timer: NodeJS.Timeout | undefined;
+  /** The rest would be the same every ten seconds. */
+  let told = false;
 
   async function save(target: string): Promise<void> {
     timer = undefined;
@@ -53,7 +55,8 @@ export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Sa
       };
       await withLock(target, merge, { wait: PATIENCE });
     } catch (error) {
-      log?.debug(`${subject} could not be written to "${target}": ${messageOf(error)}`);
+      if (!told) log?.warn(`${subject} could not be written to "${target}": ${messageOf(error)}`);
+      told = true;
     }
   }
 

@@ -11,7 +11,7 @@ import { reasonOf } from './failures.ts';
 export interface Admission {
   /** Undefined where nobody has to be asked; rejects with `refused`. */
   confirm(call: Asking, tool: Tool, args: unknown): Promise<void> | undefined;
-  /** Throws `overloaded` where too many calls run, in all, of that holder or to that server; a call that got in leaves once. */
+  /** Throws `refused` where no call may run, and `overloaded` where too many calls run, in all, of that holder or to that server; a call that got in leaves once. */
   enter(holder: string | undefined, server: string): void;
   leave(holder: string | undefined, server: string): void;
 }
@@ -20,16 +20,20 @@ export interface AdmissionOptions {
   policy: Pick<Settings['policy'], 'confirm'>;
   /** Calls of all profiles together, by the client that makes them. */
   calls: Shares;
+  /** Why nothing may be called just now. */
+  refusal?: () => McpxError | undefined;
 }
 
 /** For the servers of one profile. */
-export function createAdmission({ policy, calls }: AdmissionOptions): Admission {
+export function createAdmission({ policy, calls, refusal }: AdmissionOptions): Admission {
   // Looked at for each call: the config may change while it runs.
   const servers = createCounts();
   const asks = () => policy.confirm === 'destructive';
   return {
     confirm: (call, tool, args) => (asks() && !isReadOnly(tool.annotations) ? confirmed(call, tool, args) : undefined),
     enter(holder, server) {
+      const refused = refusal?.();
+      if (refused !== undefined) throw refused;
       const own = calls.of(holder);
       const count = servers.of(server);
       // The calls of its client count as well: a server that does not answer leaves room for calls of the same client to others.

@@ -1,11 +1,11 @@
 /** Which child belongs to which mcpx, on disk: so that the next start can end what a killed one left behind, and nothing else. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
-import { ensureFolder } from '../files.ts';
+import { ensureFolder, removeAbandonedTemps, writeFileAtomic } from '../files.ts';
 import type { Log } from '../observe/log.ts';
 import { isRecord } from '../wire/message.ts';
 import { processGroup } from './group.ts';
@@ -53,7 +53,10 @@ export function createChildRecords({ folder, log, platform = process.platform }:
 
   const fileOf = (pid: number) => join(folder, `${process.pid}-${pid}.json`);
   const tell = (error: unknown) => {
-    if (!told) log.debug(`children cannot be written down in "${folder}": ${messageOf(error)}`);
+    if (!told) {
+      const lost = 'processes that a killed mcpx leaves behind are not ended by the next one';
+      log.warn(`children cannot be written down in "${folder}", ${lost}: ${messageOf(error)}`);
+    }
     told = true;
   };
 
@@ -66,15 +69,15 @@ export function createChildRecords({ folder, log, platform = process.platform }:
         if (!self || !child) return;
         ensureFolder(folder);
         const record: ChildRecord = { child, owner: self, world };
-        // Renamed, so that nobody reads half of it; not synced, for it means nothing after a crash of the machine.
-        writeFileSync(`${fileOf(pid)}.tmp`, JSON.stringify(record), { mode: 0o600 });
-        renameSync(`${fileOf(pid)}.tmp`, fileOf(pid));
+        // Not synced, for it means nothing after a crash of the machine.
+        writeFileAtomic(fileOf(pid), JSON.stringify(record), { sync: false });
       } catch (error) {
         tell(error);
       }
     },
     ended: (pid) => rmSync(fileOf(pid), { force: true }),
     async reap() {
+      removeAbandonedTemps(folder);
       const outcomes = filesIn(folder).map(async (name) => {
         try {
           return await reapOne(join(folder, name), { world, platform, log });

@@ -1,4 +1,6 @@
 /** Takes the secrets of one server out of everything that is said about it, by value: in messages, errors, lines of stderr. */
+import type { ServerSpec } from '../config/config.ts';
+import { resolveLaunch } from '../config/env.ts';
 import { McpxError, RpcError } from '../errors.ts';
 import { isRecord } from '../wire/message.ts';
 
@@ -9,8 +11,8 @@ export interface Redactor {
   beginning(text: string): string;
   /** The same error where it quotes no secret. */
   error<E extends Error>(error: E): E;
-  /** A value such as the data of an error: every text in it. */
-  value(value: unknown): unknown;
+  /** Whether a text has a secret in it. */
+  finds(text: string): boolean;
 }
 
 const STARS = '***';
@@ -54,7 +56,16 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     if (message === failure.message && cause === failure.cause) return failure;
     return Object.assign(new Error(message, { cause }), { ...failure, message, cause });
   };
-  return { text, beginning, error, value: (given) => (forms.length === 0 ? given : value(given)) };
+  return { text, beginning, error, finds: (said) => forms.some((form) => said.includes(form)) };
+}
+
+/** For a server that need not run; one that cannot be started for want of a variable has given away nothing. */
+export function redactorOf(spec: ServerSpec): Redactor {
+  try {
+    return createRedactor(resolveLaunch(spec, { inheritEnv: 'all' }).secrets);
+  } catch {
+    return createRedactor([]);
+  }
 }
 
 /** How many characters at the end of a text are the beginning of a secret. */

@@ -1,5 +1,5 @@
 /** What a whole app tells of itself: to its own tokens, to the admin, to nobody in particular. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -111,7 +111,7 @@ test('the audit log has the calls of an app, and is whole when it has stopped', 
   const file = join(folder, 'audit.jsonl');
   const config = demoConfig();
   const app = createApp(
-    { ...config, settings: { ...config.settings, audit: { file, values: false } } },
+    { ...config, settings: { ...config.settings, audit: { file, values: false, required: false } } },
     { log: SILENT },
   );
   await calculate(app, principal('ci'));
@@ -125,4 +125,39 @@ test('the audit log has the calls of an app, and is whole when it has stopped', 
     outcome: 'ok',
   });
   expect(text).not.toContain('6 * 7');
+});
+
+test('with "audit.required" no call runs while the audit log cannot be written, and the status says why', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-audit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'logs', 'audit.jsonl');
+  const config = demoConfig();
+  const audit = { file, values: false, required: true };
+  const app = createApp({ ...config, settings: { ...config.settings, audit } }, { log: SILENT });
+  onTestFinished(() => app.stop());
+  const run = () => {
+    const { router, caller } = app.enter({ profile: 'default' });
+    return router.call({ server: 'math', tool: 'calculate', arguments: { expression: '6 * 7' }, caller });
+  };
+  await run();
+  // Lines are written in the next turn of the event loop.
+  await new Promise(setImmediate);
+  rmSync(join(folder, 'logs'), { recursive: true });
+  writeFileSync(join(folder, 'logs'), 'in the way');
+  // The call before is the one that shows it.
+  await run();
+  await new Promise(setImmediate);
+  await expect(run()).rejects.toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining(`the audit log "${file}" cannot be written`),
+    hint: expect.stringContaining('"audit.required"'),
+  });
+  expect(app.status().problems).toEqual([expect.stringContaining(file)]);
+  expect(app.status(principal('ci')).problems).toBeUndefined();
+  rmSync(join(folder, 'logs'));
+  await run();
+  expect(app.status().problems).toBeUndefined();
+  await app.stop();
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line).outcome)).toEqual(['ok', 'refused', 'ok']);
 });

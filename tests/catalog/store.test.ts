@@ -36,6 +36,42 @@ test('a second run knows the tools without starting the server', async () => {
   expect(second.starts()).toBe(0);
 });
 
+test('what quotes a secret of its server is not stored, and what was stored before is removed', () => {
+  const folder = temp();
+  const told: string[] = [];
+  const store = createCatalogStore({ folder, log: createLog({ write: (line) => told.push(line) }) });
+  const hello = {
+    era: 'legacy',
+    protocolVersion: '1',
+    capabilities: {},
+    serverInfo: { name: 'x', version: '1' },
+  } as const;
+  const catalog = (description: string) => {
+    const offer = {
+      tools: [{ upstreamName: 'a', tool: { name: 'a', description } }],
+      resources: [],
+      templates: [],
+      prompts: [],
+    };
+    return { at: 1, bySet: new Map([['', { hello, offer: offer as never }]]) };
+  };
+  const spec = {
+    ...specOf('one'),
+    type: 'stdio',
+    command: 'x',
+    args: [],
+    env: { DB: 'hunter2-hunter2' },
+    envFile: [],
+    framing: 'newline',
+  } as const;
+  store.write(spec as never, catalog('Does.'));
+  expect(readdirSync(folder)).toHaveLength(1);
+  store.write(spec as never, catalog('Connected as me:hunter2-hunter2.'));
+  expect(readdirSync(folder)).toEqual([]);
+  expect(told).toEqual([expect.stringContaining('server "one" offers is not stored')]);
+  expect(told.join()).not.toContain('hunter2');
+});
+
 test('a tool that is known from the disk can be called at once', async () => {
   const folder = temp();
   await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);

@@ -1,6 +1,6 @@
 /** Credentials stay where they belong: those of clients with mcpx, those of a server with that server, and none in any file or line. */
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -199,4 +199,38 @@ test('whatever a server echoes of what it was given, no log, status, event, erro
   for (const secret of [...encoded, '9f8e7d6c5b4a39281706f5e4d3c2b1a0']) {
     expect(every.filter(([, text]) => text.includes(secret)).map(([where]) => `${where} shows ${secret}`)).toEqual([]);
   }
+});
+
+test('temporary files of a killed mcpx, which hold the text of a config, are gone after the next start', async () => {
+  const place = emptyPlace();
+  const config = place.file('mcp.json', { mcpServers: { math: { builtin: 'math' } } });
+  const dead = start(['--version'], place);
+  await dead.finished;
+  const home = join(place.env.HOME ?? '', '.mcpx');
+  mkdirSync(join(home, 'run'), { recursive: true });
+  const left = [
+    join(place.cwd, `.mcp.json.${dead.child.pid}.0a1b2c3d.tmp`),
+    join(home, `.config.json.${dead.child.pid}.0a1b2c3d.tmp`),
+    join(home, 'run', `.1-2.json.${dead.child.pid}.0a1b2c3d.tmp`),
+  ];
+  const foreign = join(place.cwd, `.notes.txt.${dead.child.pid}.0a1b2c3d.tmp`);
+  for (const file of [...left, foreign]) writeFileSync(file, 'hunter2');
+  expect((await run(['exec', 'math.calculate', 'expression=1+1', '--config', config], place)).code).toBe(0);
+  expect([...left, foreign].filter((file) => existsSync(file))).toEqual([foreign]);
+});
+
+test('a home that cannot be written is said once, with what does not work, and calls work', async () => {
+  const place = emptyPlace();
+  const blocked = join(place.file('in-the-way', ''), 'home');
+  const config = place.file('mcp.json', { mcpServers: { one: stdio, math: { builtin: 'math' } } });
+  const gateway = start(['serve', config, '--port', '0'], { ...place, env: { ...place.env, MCPX_HOME: blocked } });
+  const [, url = ''] = (await gateway.wrote('stderr', /listening on (\S+)/)) as RegExpExecArray;
+  const params = { name: 'exec', arguments: { server_name: 'one', tool_name: 'echo', arguments: { n: 1 } } };
+  expect(JSON.stringify(await post(url, 'tools/call', params))).toContain('n');
+  const status = (await (await fetch(url.replace(/\/mcp$/, '/api/status'))).json()) as { problems?: string[] };
+  gateway.child.kill('SIGTERM');
+  const { stderr } = await gateway.finished;
+  const warnings = stderr.split('\n').filter((line) => /warn|error/.test(line));
+  expect(warnings).toEqual([expect.stringMatching(/the folder ".*home" cannot be written \(ENOTDIR\).*MCPX_HOME/)]);
+  expect(status.problems).toEqual([expect.stringContaining('cannot be written')]);
 });

@@ -21,12 +21,18 @@ const FIXTURE = resolve(import.meta.dirname, '../fixtures/servers/stdio.mjs');
 const stdio = (more = {}) => ({ command: process.execPath, args: [FIXTURE], ...more });
 const BUILTIN = { mcpServers: { math: { type: 'builtin' }, time: { type: 'builtin' } } };
 
-async function serve(document: object, { comments = '', prepare = () => () => {} } = {}) {
+/** Objects inside of objects. */
+const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
+
+async function serve(document: object, { comments = '', prepare = () => () => {}, loaded = () => {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-rest-'));
   const file = join(folder, 'config.json');
   writeFileSync(file, comments + JSON.stringify(document, null, 2));
-  const load = (texts?: ReadonlyMap<string, string>) =>
-    loadConfig({ files: [file], ...(texts && { texts }), env: { HOME: folder } }).config;
+  const load = (texts?: ReadonlyMap<string, string>) => {
+    const { config } = loadConfig({ files: [file], ...(texts && { texts }), env: { HOME: folder } });
+    if (texts !== undefined && texts.size > 0) loaded();
+    return config;
+  };
   const config = load();
   const app = createApp(config, { log: SILENT });
   const reloader = createReloader({ app, load, log: SILENT, prepare });
@@ -430,6 +436,8 @@ describe('administration', () => {
     [404, 'cannot be a name', 'DELETE', '/api/servers/__proto__', undefined],
     [422, 'is renamed', 'PATCH', '/api/servers/math', { name: 'other' }],
     [400, 'is no object', 'POST', '/api/servers', [1]],
+    [400, 'is nested too deep', 'POST', '/api/servers', { name: 'x', url: 'http://127.0.0.1:9/', deep: nested(2000) }],
+    [400, 'is nested too deep', 'PATCH', '/api/servers/math', { tools: nested(2000) }],
   ])('%d for what %s, and nothing is written', async (status, _, method, path, body) => {
     const paid = { url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer ${PAID}' } };
     const mcpServers = { ...BUILTIN.mcpServers, prog: stdio(), paid };
@@ -438,6 +446,47 @@ describe('administration', () => {
     const answer = await ask(method, path, body, boss);
     expect([answer.status, typeof answer.body.error]).toEqual([status, 'string']);
     expect([text(), JSON.stringify(app.status().profiles[0]?.servers.map(({ name }) => name))]).toEqual(before);
+  });
+
+  test('409 while somebody saves the file, and what they save stays', async () => {
+    const add = { name: 'far', url: 'http://127.0.0.1:9/mcp' };
+    let save: () => void = () => undefined;
+    // Runs between the look at the file and the change, as a save may.
+    const { ask, file, text } = await serve(document(), { loaded: () => save() });
+    const broken = '{ "mcpServers": ';
+    const whole = text();
+    writeFileSync(file, broken);
+    const half = await ask('POST', '/api/servers', add, boss);
+    expect([half.status, half.body.code, text()]).toEqual([409, 'conflict', broken]);
+    writeFileSync(file, whole);
+    save = () => writeFileSync(file, `${whole} `);
+    const raced = await ask('POST', '/api/servers', add, boss);
+    expect([raced.status, raced.body.code, text()]).toEqual([409, 'conflict', `${whole} `]);
+    save = () => undefined;
+    expect((await ask('POST', '/api/servers', add, boss)).status).toBe(201);
+  });
+
+  test('a change that cannot be applied is taken back, but nothing that somebody saved meanwhile', async () => {
+    let refuse: () => void = () => undefined;
+    const { ask, file, text } = await serve(document(), {
+      prepare: () => {
+        refuse();
+        return () => {};
+      },
+    });
+    const before = text();
+    refuse = () => {
+      throw new McpxError('config', 'not that one');
+    };
+    const add = { name: 'far', url: 'http://127.0.0.1:9/mcp' };
+    expect((await ask('POST', '/api/servers', add, boss)).status).toBe(422);
+    expect(text()).toBe(before);
+    refuse = () => {
+      writeFileSync(file, '{ "mcpServers": {} }');
+      throw new McpxError('config', 'not that one');
+    };
+    expect((await ask('POST', '/api/servers', add, boss)).status).toBe(422);
+    expect(text()).toBe('{ "mcpServers": {} }');
   });
 
   test('programs and placeholders are accepted where the config says so', async () => {

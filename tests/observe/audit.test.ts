@@ -1,5 +1,14 @@
 /** The audit log: what is written, what never is, and how large it grows. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -82,17 +91,61 @@ test('a full file is set aside, and only so many are kept', () => {
   expect(readFileSync(file, 'utf8')).toContain('"t19"');
 });
 
-test('a file that cannot be written is said at the start, and later without failing a call', () => {
-  const { file, observer, audit, complaints, folder } = audited();
+test('a file that cannot be written is said at the start', () => {
+  const { file } = audited();
   expect(() => createAudit({ file: join(file, 'x'), values: false, log: { error: () => undefined } })).toThrow(
     /the audit log ".*" cannot be written/,
   );
+});
+
+test('a folder that somebody removed is made again, and no line is lost', () => {
+  const { observer, audit, complaints, folder, read } = audited();
   rmSync(join(folder, 'logs'), { recursive: true });
+  observer.calls({ profile: 'p' }).begin(CALL)('ok');
+  expect(read()).toHaveLength(1);
+  expect(audit.problem()).toBeUndefined();
+  expect(complaints).toEqual([]);
+});
+
+test('a file that can no longer be written is said once, and gets every line when it can be written again', () => {
+  const { observer, audit, complaints, folder, file, read } = audited();
+  rmSync(join(folder, 'logs'), { recursive: true });
+  writeFileSync(join(folder, 'logs'), 'in the way');
   const calls = observer.calls({ profile: 'p' });
-  for (let index = 0; index < 3; index += 1) {
-    calls.begin(CALL)('ok');
+  for (const name of ['a', 'b', 'c']) {
+    calls.begin({ ...CALL, name })('ok');
     audit.close();
   }
-  expect(existsSync(file)).toBe(false);
-  expect(complaints).toHaveLength(1);
+  expect(complaints).toEqual([expect.stringContaining(`the audit log "${file}" cannot be written: ENOTDIR`)]);
+  expect(audit.problem()).toContain('cannot be written');
+  rmSync(join(folder, 'logs'));
+  expect(audit.problem()).toBeUndefined();
+  expect(complaints.at(-1)).toContain('is written again');
+  expect(read().map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+});
+
+test.runIf(existsSync('/dev/full'))('a full disk is said (needs /dev/full), and what waits for it is bounded', () => {
+  const { observer, audit, complaints, file, read } = audited();
+  rmSync(file);
+  symlinkSync('/dev/full', file);
+  const calls = observer.calls({ profile: 'p' });
+  calls.begin({ ...CALL, name: 'first' })('ok');
+  expect(audit.problem()).toBeUndefined();
+  audit.close();
+  expect(audit.problem()).toContain('ENOSPC');
+  const name = 'x'.repeat(1000);
+  for (let index = 0; index < 2000; index += 1) calls.begin({ ...CALL, name })('ok');
+  rmSync(file);
+  const lines = read();
+  expect(complaints).toHaveLength(2);
+  expect(lines[0]).toMatchObject({ name: 'first' });
+  expect(lines.at(-1)).toEqual({ time: expect.any(String), type: 'lost', lines: 2001 - (lines.length - 1) });
+});
+
+test('secrets of the server are taken out of arguments and results', () => {
+  const redact = (_: unknown, json: string) => json.replaceAll('hunter2', '***');
+  const { observer, read } = audited({ values: true, redact });
+  const result = { content: [{ type: 'text', text: 'I am hunter2' }] };
+  observer.calls({ profile: 'p' }).begin({ ...CALL, arguments: { a: 1 } })('ok', { result });
+  expect(read()).toMatchObject([{ arguments: { a: 1 }, result: { content: [{ text: 'I am ***' }] } }]);
 });

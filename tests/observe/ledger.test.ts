@@ -77,7 +77,7 @@ test('a place that cannot be written to costs the counts and nothing else', asyn
   const blocker = join(mkdtempSync(join(tmpdir(), 'mcpx-ledger-')), 'file');
   writeFileSync(blocker, '');
   const said: string[] = [];
-  const ledger = createLedger({ file: join(blocker, 'stats.json'), log: { debug: (text) => void said.push(text) } });
+  const ledger = createLedger({ file: join(blocker, 'stats.json'), log: { warn: (text) => void said.push(text) } });
   ledger.add({ calls: 1 });
   await ledger.close();
   expect(ledger.totals()).toMatchObject({ calls: 1 });

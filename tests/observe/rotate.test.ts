@@ -54,7 +54,7 @@ test('so does an audit log', () => {
   }
   expect(readFileSync(file, 'utf8')).toMatch(/^old\n.*"ok":true}\n.*"ok":false}\n$/);
   expect(complaints).toEqual([
-    'the audit log is full, cannot be set aside and grows: EACCES: permission denied, rename',
+    `the audit log "${file}" is full, cannot be set aside and grows: EACCES: permission denied, rename`,
   ]);
 });
 

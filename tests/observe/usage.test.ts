@@ -123,7 +123,7 @@ describe('usage', () => {
     const file = place();
     mkdirSync(file, { recursive: true });
     const said: string[] = [];
-    const usage = createUsage({ file, log: { debug: (text: string) => void said.push(text) } });
+    const usage = createUsage({ file, log: { warn: (text: string) => void said.push(text) } });
     usage.record('a', 'x');
     await usage.close();
     expect(said.join()).toContain('could not be written');
