@@ -132,7 +132,13 @@ function isNamed(data: unknown): data is Record<string, unknown> {
 
 /** The text of anything that was thrown. */
 export function messageOf(error: unknown): string {
+  if (isTooDeep(error)) return 'a value is nested too deeply to be read or written';
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether V8 gave up in a recursion, such as that of `JSON.stringify`. */
+function isTooDeep(error: unknown): boolean {
+  return error instanceof RangeError && error.message === 'Maximum call stack size exceeded';
 }
 
 /** Any thrown value as a failure that mcpx describes: what is none yet becomes `failed`, with itself as the cause. */

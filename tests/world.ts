@@ -124,7 +124,7 @@ export function createWorld(
     settings,
     wishes,
     meter: createMeter(ledger),
-    shelf: createResultStore(() => settings.limits.resultStore).ofSession('k'),
+    shelf: createResultStore({ maxBytes: () => settings.limits.resultStore }).ofSession('k', undefined),
     search: createToolSearch(),
     listed: (wait = 1000) => catalog.settle(wait),
     verify,

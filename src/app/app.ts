@@ -88,7 +88,10 @@ export function createApp(initial: Config, options: AppOptions): App {
     },
   };
   const childLimit = createChildLimit({ limit: () => config.settings.limits.children });
-  const results = createResultStore(() => config.settings.limits.resultStore);
+  const results = createResultStore({
+    maxBytes: () => config.settings.limits.resultStore,
+    folder: options.resultFolder,
+  });
   const tellConflicts = createConflictLog(options.log);
   const started = Date.now();
   const prior = (server: string, tool: string) => (learns() ? (options.usage?.share(server, tool) ?? 0) : 0);
@@ -194,7 +197,7 @@ export function createApp(initial: Config, options: AppOptions): App {
       const shelf =
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)
-          : results.ofSession(downstream.key);
+          : results.ofSession(downstream.key, principal?.name);
       const deps = { ...entrance, settings, wishes: found.wishes, meter, shelf };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
@@ -226,6 +229,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     },
     async stop(bounds) {
       for (const { catalog } of everything()) catalog.close();
+      results.close();
       observer.settle();
       await Promise.all([
         ledger.close(),

@@ -54,6 +54,8 @@ export interface AppOptions {
   usage?: Usage;
   /** What a person has to repair before everything works. */
   problems?: string[];
+  /** Where large results are kept until their sessions end; in memory unless told. */
+  resultFolder?: string;
 }
 
 /** What all profiles have in common, and the rules for calls to the servers of this one. */

@@ -99,7 +99,8 @@ export function openApp(config: Config, log: Log, { catalogs = 'stored', counts 
   const stderr = createStderrFiles({ folder: join(home, 'logs'), log });
   const ledger = counts !== undefined && config.settings.stats ? createLedger({ file: counts, log }) : createLedger();
   const usage = createUsage({ file: join(home, 'usage.json'), log });
-  return createApp(config, { log, store, lockFile: openLockFile(), children, stderr, ledger, usage });
+  const resultFolder = join(home, 'results');
+  return createApp(config, { log, store, lockFile: openLockFile(), children, stderr, ledger, usage, resultFolder });
 }
 
 /** Everything that is kept is in one folder: where that cannot be written, one sentence says what does not work. */

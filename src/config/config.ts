@@ -235,7 +235,7 @@ export const DEFAULTS: Settings = {
   health: { enabled: true, interval: 30 * SECOND, failures: 3 },
   limits: {
     resultChars: 40_000,
-    resultStore: 64 * MIB,
+    resultStore: 1024 * MIB,
     concurrentCalls: 2048,
     children: 256,
     messageBytes: 16 * MIB,

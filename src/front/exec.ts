@@ -66,7 +66,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     });
     if (asksForInput(answer)) return { ...target, shown: answer };
     const result = exposeLinks(answer, target.server, settings.naming.resources);
-    const shaped = shapeResult(result, {
+    const shaped = await shapeResult(result, {
       settings,
       shelf,
       title: `${target.server}.${target.tool}`,
@@ -76,7 +76,9 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     });
     meter.result(answer, shaped);
     const shown = withNotes(shaped, notes);
-    return { ...target, shown, ...(result.isError !== true && { values: referable(result) }) };
+    // Only another call of the same batch can refer to it.
+    const isReferable = maxChars !== undefined && result.isError !== true;
+    return { ...target, shown, ...(isReferable && { values: referable(result) }) };
   }
 
   /** What else the request holds belongs to it as a whole, and no single call may have it. */

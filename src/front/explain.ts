@@ -1,6 +1,7 @@
 /** Failures in words for a model: what is wrong, how the tool is called, and one call that works. */
 import type { Tool } from '../catalog/list.ts';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
+import { pageText } from '../render/page.ts';
 import { renderTool } from '../render/typescript.ts';
 import { exampleArguments } from '../router/arguments.ts';
 import type { ArgumentFault } from '../router/missing.ts';
@@ -22,13 +23,22 @@ function explain(error: unknown, dialect: Dialect): string {
 }
 
 function explainFault(message: string, { server, tool, worked }: ArgumentFault, dialect: Dialect): string {
+  const about = written(dialect.inspect, dialect.target(server, tool.name));
   return [
     `error: ${message}`,
     '',
-    renderTool(tool, { form: 'full' }),
+    bounded(renderTool(tool, { form: 'full' }), about),
     '',
-    `example: ${exampleCall({ server, tool, worked }, dialect)}`,
+    `example: ${bounded(exampleCall({ server, tool, worked }, dialect), about)}`,
   ].join('\n');
+}
+
+/** Characters of a signature, and of an example, in an error. */
+const MAX_PART = 10_000;
+
+function bounded(text: string, about: string): string {
+  const { text: head, next } = pageText(text, 0, MAX_PART);
+  return next === undefined ? text : `${head}\n… ${text.length - head.length} more characters: ${about}`;
 }
 
 export interface Example {

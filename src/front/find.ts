@@ -6,7 +6,7 @@ import { clean, cut, nearest, oneLine } from '../render/text.ts';
 import { estimateTokens } from '../render/tokens.ts';
 import { firstSentence, parameterList, renderTool } from '../render/typescript.ts';
 import { didYouMean, some } from '../router/missing.ts';
-import type { ServerView, ToolResult } from '../router/router.ts';
+import type { ServerView } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
 
@@ -27,10 +27,16 @@ export function questionOf({ query }: Params): string | undefined {
   throw new McpxError('arguments', '"query" must be a string');
 }
 
+/** An answer of `inspect` before it is cut. */
+export interface Description {
+  text: string;
+  structured?: Params | false;
+}
+
 type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'search'>;
 
 /** Searches in everything that may be seen, or in one server; throws not_found for a server that may not. */
-export async function findTools(question: string, only: string | undefined, deps: Deps): Promise<ToolResult> {
+export async function findTools(question: string, only: string | undefined, deps: Deps): Promise<Description> {
   const { router, settings, listed, search } = deps;
   await (only === undefined ? listed() : router.server(only));
   const servers = router.servers();
@@ -41,7 +47,7 @@ export async function findTools(question: string, only: string | undefined, deps
     ...unsearched(searched),
   ];
   const structured = settings.front.structured === 'always' && { tools: hits.map(namesOf) };
-  return { content: [{ type: 'text', text: text.join('\n') }], ...(structured && { structuredContent: structured }) };
+  return { text: text.join('\n'), structured };
 }
 
 /** One line for each tool; the further down, the fewer words may be left for it. */

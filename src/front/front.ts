@@ -255,9 +255,9 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
 function announcing(shelf: Shelf, changed: () => void): Shelf {
   return {
     ...shelf,
-    put(kept) {
-      const stored = shelf.put(kept);
-      if (stored !== undefined) changed();
+    async put(kept) {
+      const stored = await shelf.put(kept);
+      if (!('notKept' in stored)) changed();
       return stored;
     },
   };

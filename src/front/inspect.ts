@@ -2,13 +2,15 @@
 import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
+import { isLarger } from '../render/size.ts';
 import { cut, oneLine } from '../render/text.ts';
 import { firstSentence, hasNestedArguments, parameterList, renderTool } from '../render/typescript.ts';
+import { presentText } from '../router/results.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
-import { dialectOf } from './dialect.ts';
+import { dialectOf, written } from './dialect.ts';
 import { type Example, exampleCall } from './explain.ts';
-import { findTools, questionOf } from './find.ts';
+import { type Description, findTools, questionOf } from './find.ts';
 import type { FrontDeps } from './front.ts';
 import { inspectStored } from './stored.ts';
 import { findTool, readTarget } from './target.ts';
@@ -16,42 +18,53 @@ import { findTool, readTarget } from './target.ts';
 type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf' | 'search'>;
 
 export function createInspect(deps: Deps): (args: Params) => Promise<ToolResult> {
-  return async (args) => {
-    if (args.result !== undefined) return inspectStored(args, deps);
-    const { server, tool } = readTarget(args);
-    const question = questionOf(args);
-    if (question !== undefined && tool === undefined) return findTools(question, server, deps);
-    if (server === undefined && tool === undefined) return inspectAll(deps);
-    if (tool === undefined) return inspectServer(server as string, deps);
-    if (server !== undefined) return inspectTool({ server, tool }, deps);
-    await deps.listed();
-    // `method: "github"` names a server as often as a tool.
-    const known = deps.router.servers().some(({ name }) => name === tool);
-    if (known && question !== undefined) return findTools(question, tool, deps);
-    return known ? inspectServer(tool, deps) : inspectTool({ tool }, deps);
-  };
+  return async (args) =>
+    args.result === undefined ? within(await describe(args, deps), deps) : inspectStored(args, deps);
 }
 
-async function inspectAll({ router, settings, listed }: Deps): Promise<ToolResult> {
+async function describe(args: Params, deps: Deps): Promise<Description> {
+  const { server, tool } = readTarget(args);
+  const question = questionOf(args);
+  if (question !== undefined && tool === undefined) return findTools(question, server, deps);
+  if (server === undefined && tool === undefined) return inspectAll(deps);
+  if (tool === undefined) return inspectServer(server as string, deps);
+  if (server !== undefined) return inspectTool({ server, tool }, deps);
+  await deps.listed();
+  // `method: "github"` names a server as often as a tool.
+  const known = deps.router.servers().some(({ name }) => name === tool);
+  if (known && question !== undefined) return findTools(question, tool, deps);
+  return known ? inspectServer(tool, deps) : inspectTool({ tool }, deps);
+}
+
+/** At most `limits.resultChars` characters, and a handle for the rest; a definition that is longer is left out. */
+async function within({ text, structured }: Description, { settings, shelf }: Deps): Promise<ToolResult> {
+  const { inspect } = dialectOf(settings.front);
+  const max = settings.limits.resultChars;
+  const readOn = (part: Params) => written(inspect, part);
+  const content = await presentText(text, { settings, shelf, title: inspect, readOn, head: max });
+  return { content, ...(structured && !isLarger(structured, max) && { structuredContent: structured }) };
+}
+
+async function inspectAll({ router, settings, listed }: Deps): Promise<Description> {
   await listed();
   const lines = router.servers().map((server) => serverLine(server, settings.compression.maxInstructions));
-  return textResult(lines.length === 0 ? 'No server is configured.' : lines.sort().join('\n'));
+  return { text: lines.length === 0 ? 'No server is configured.' : lines.sort().join('\n') };
 }
 
-async function inspectServer(name: string, { router, settings }: Deps): Promise<ToolResult> {
+async function inspectServer(name: string, { router, settings }: Deps): Promise<Description> {
   const server = await router.server(name);
   const structured = settings.front.structured === 'always' && { server: name, tools: server.tools.map(definition) };
-  return textResult(describeServer(server, settings), structured);
+  return { text: describeServer(server, settings), structured };
 }
 
-async function inspectTool(target: { server?: string; tool: string }, deps: Deps): Promise<ToolResult> {
+async function inspectTool(target: { server?: string; tool: string }, deps: Deps): Promise<Description> {
   const { router, settings } = deps;
   const { server, tool: name } = await findTool(target, deps);
   const tool = await router.tool(server, name);
   const structured = settings.front.structured !== 'never' && definition(tool);
   const about = { server, tool, worked: router.experience.lastArguments(server, name) };
   const hasFailed = router.experience.hasFailed(server, name);
-  return textResult(describeTool({ ...about, hasFailed }, settings), structured);
+  return { text: describeTool({ ...about, hasFailed }, settings), structured };
 }
 
 /** How the tools of a server are written, the fullest first: a server may have thousands. */
@@ -121,8 +134,4 @@ export function definition({ name, description, inputSchema, outputSchema, annot
       ([, value]) => value !== undefined,
     ),
   );
-}
-
-function textResult(text: string, structuredContent?: Params | false): ToolResult {
-  return { content: [{ type: 'text', text }], ...(structuredContent && { structuredContent }) };
 }

@@ -22,10 +22,10 @@ export type Native = (params: Params, way: Way) => Promise<unknown>;
 export interface OwnResources {
   list(): Item[];
   /** Undefined for what is not its own. */
-  read(uri: unknown): Params | undefined;
+  read(uri: unknown): Promise<Params | undefined>;
 }
 
-const NOTHING_OWN: OwnResources = { list: () => [], read: () => undefined };
+const NOTHING_OWN: OwnResources = { list: () => [], read: async () => undefined };
 
 type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'verify' | 'wishes'>;
 
@@ -163,7 +163,7 @@ export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<
     ],
     ['resources/list', list('resources', () => [...exposedResources(views(), style), ...own.list()])],
     ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(views(), style))],
-    ['resources/read', async (params, way) => own.read(params.uri) ?? read(params, way)],
+    ['resources/read', async (params, way) => (await own.read(params.uri)) ?? read(params, way)],
     [
       'resources/subscribe',
       async (params, way) => {

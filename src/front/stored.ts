@@ -1,10 +1,11 @@
 /** `inspect {result}`: a page of a result that was too large, a part of it, or the places where a text occurs in it. */
 import { McpxError } from '../errors.ts';
 import { findInText, pageText } from '../render/page.ts';
+import { readJson, readProblem } from '../router/json-text.ts';
 import { compileProjection } from '../router/project.ts';
-import { nothingIn, presentValue, readJson } from '../router/results.ts';
+import { nothingIn, presentValue } from '../router/results.ts';
 import type { ToolResult } from '../router/router.ts';
-import { RESULT_LIFE, type Stored } from '../router/shelf.ts';
+import { type Kept, RESULT_LIFE, type Stored } from '../router/shelf.ts';
 import type { Params } from '../wire/message.ts';
 import { dialectOf, written } from './dialect.ts';
 import type { FrontDeps } from './front.ts';
@@ -15,9 +16,10 @@ const MAX_FOUND = 40;
 const MAX_QUERY = 200;
 
 type Deps = Pick<FrontDeps, 'settings' | 'shelf'>;
+type Found = Stored & Kept;
 
 export async function inspectStored(args: Params, deps: Deps): Promise<ToolResult> {
-  const stored = typeof args.result === 'string' ? deps.shelf.get(args.result) : undefined;
+  const stored = typeof args.result === 'string' ? await deps.shelf.get(args.result) : undefined;
   if (stored === undefined) {
     throw new McpxError('not_found', `no result is kept as ${JSON.stringify(args.result)}`, {
       hint: `results are kept for ${RESULT_LIFE / 60_000} minutes, for the client that made the call: run the tool again`,
@@ -28,11 +30,14 @@ export async function inspectStored(args: Params, deps: Deps): Promise<ToolResul
   return page(stored, args, deps);
 }
 
-async function selectFrom(stored: Stored, expression: unknown, { settings, shelf }: Deps): Promise<ToolResult> {
+async function selectFrom(stored: Found, expression: unknown, { settings, shelf }: Deps): Promise<ToolResult> {
   const select = await compileProjection(expression);
-  const value = stored.isJson ? readJson(stored.json ?? stored.text) : undefined;
+  const source = stored.json ?? stored.text;
+  const value = stored.isJson ? readJson(source) : undefined;
   if (value === undefined) {
-    throw new McpxError('arguments', `"${stored.id}" is text, which has no parts to select`, {
+    const problem = readProblem(source);
+    const why = problem === undefined ? 'is text, which has no parts' : `${problem}, so that there are no parts`;
+    throw new McpxError('arguments', `"${stored.id}" ${why} to select`, {
       hint: 'read it with "offset" and "limit", or find a text with "query"',
     });
   }
@@ -40,10 +45,10 @@ async function selectFrom(stored: Stored, expression: unknown, { settings, shelf
   const readOn = (call: Params) => written(inspect, call);
   const part = select(value);
   if (part === null) return { content: nothingIn(value) };
-  return { content: presentValue(part, { settings, shelf, title: stored.title, readOn }) };
+  return { content: await presentValue(part, { settings, shelf, title: stored.title, readOn }) };
 }
 
-function find(stored: Stored, query: unknown, { settings }: Deps): ToolResult {
+function find(stored: Found, query: unknown, { settings }: Deps): ToolResult {
   if (typeof query !== 'string' || query === '' || query.length > MAX_QUERY) {
     throw new McpxError('arguments', `"query" must be a text of 1 to ${MAX_QUERY} characters`);
   }
@@ -57,7 +62,7 @@ function find(stored: Stored, query: unknown, { settings }: Deps): ToolResult {
   );
 }
 
-function page(stored: Stored, args: Params, { settings }: Deps): ToolResult {
+function page(stored: Found, args: Params, { settings }: Deps): ToolResult {
   const max = settings.limits.resultChars;
   const offset = integer(args, 'offset', 0, 0);
   const limit = Math.min(integer(args, 'limit', PAGE, 1), max);
@@ -91,19 +96,19 @@ export const STORED = 'mcpx://result/';
 
 /** What is kept, as resources that a client may read whole. */
 export function storedResources({ shelf }: Pick<FrontDeps, 'shelf'>): Params[] {
-  return shelf.list().map(({ id, title, text, json, isJson }) => ({
+  return shelf.list().map(({ id, title, isJson, size }) => ({
     uri: STORED + id,
     name: id,
     title: `result of ${title}`,
     mimeType: isJson ? 'application/json' : 'text/plain',
-    size: Buffer.byteLength(json ?? text),
+    size,
   }));
 }
 
 /** The contents of such a resource; undefined for any other URI. */
-export function readStored(uri: unknown, { shelf }: Pick<FrontDeps, 'shelf'>): Params | undefined {
+export async function readStored(uri: unknown, { shelf }: Pick<FrontDeps, 'shelf'>): Promise<Params | undefined> {
   if (typeof uri !== 'string' || !uri.startsWith(STORED)) return undefined;
-  const stored = shelf.get(uri.slice(STORED.length));
+  const stored = await shelf.get(uri.slice(STORED.length));
   if (stored === undefined) return undefined;
   const { json, text, isJson } = stored;
   return { contents: [{ uri, mimeType: isJson ? 'application/json' : 'text/plain', text: json ?? text }] };

@@ -1,5 +1,6 @@
 /** What a POST carries: its body within the limit, what becomes of it beyond, and the JSON-RPC messages in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { McpxError } from '../errors.ts';
 import {
   type Id,
   INVALID_REQUEST,
@@ -109,7 +110,8 @@ export function readMessages(body: string): Posted | Problem {
   let value: unknown;
   try {
     value = parseMessages(body);
-  } catch {
+  } catch (error) {
+    if (error instanceof McpxError) return { code: INVALID_REQUEST, message: `Invalid Request: ${error.message}` };
     return { code: PARSE_ERROR, message: 'Parse error: the body is not JSON' };
   }
   if (Array.isArray(value)) return readBatch(value);

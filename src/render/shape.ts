@@ -6,6 +6,8 @@ import { atom, type Piece, propertyKey, UNKNOWN, union } from './piece.ts';
 const MAX_VALUES = 20_000;
 const MAX_ITEMS = 200;
 const MAX_KEYS = 60;
+/** Different keys looked at in one place. */
+const MAX_SEEN_KEYS = 1000;
 /** From this many keys with values of one type on, an object is a dictionary. */
 const MIN_RECORD = 20;
 const MAX_DEPTH = 8;
@@ -16,6 +18,8 @@ interface Seen {
   /** How many objects were seen, and their keys. */
   objects: number;
   keys: Map<string, { count: number; seen: Seen }>;
+  /** Whether there were too many keys to look at all of them. */
+  hasMore: boolean;
   items: Seen | undefined;
 }
 
@@ -30,7 +34,7 @@ export function renderShape(value: unknown, max = 1200): string {
 }
 
 function survey(values: unknown[], budget: { left: number }, depth: number): Seen {
-  const seen: Seen = { kinds: new Set(), objects: 0, keys: new Map(), items: undefined };
+  const seen: Seen = { kinds: new Set(), objects: 0, keys: new Map(), hasMore: false, items: undefined };
   const byKey = new Map<string, unknown[]>();
   const items: unknown[] = [];
   let lists = 0;
@@ -44,10 +48,12 @@ function survey(values: unknown[], budget: { left: number }, depth: number): See
     } else if (isExact(value)) seen.kinds.add('number');
     else if (typeof value === 'object') {
       seen.objects += 1;
-      for (const [key, inner] of Object.entries(value)) {
+      for (const key of Object.keys(value)) {
+        const inner = (value as Record<string, unknown>)[key];
         const known = byKey.get(key);
-        if (known === undefined) byKey.set(key, [inner]);
-        else known.push(inner);
+        if (known !== undefined) known.push(inner);
+        else if (byKey.size < MAX_SEEN_KEYS) byKey.set(key, [inner]);
+        else seen.hasMore = true;
       }
     } else seen.kinds.add(typeof value as 'string' | 'number' | 'boolean');
   }
@@ -71,7 +77,7 @@ function listOf(items: Seen, depth: number): string {
   return level === 'atom' ? `${text}[]` : `(${text})[]`;
 }
 
-function objectOf({ keys, objects }: Seen, depth: number): string {
+function objectOf({ keys, objects, hasMore }: Seen, depth: number): string {
   if (keys.size === 0) return '{}';
   if (depth <= 1) return 'object';
   const members = [...keys].map(([key, { count, seen }]) => ({
@@ -83,7 +89,8 @@ function objectOf({ keys, objects }: Seen, depth: number): string {
   const [only] = types;
   if (members.length >= MIN_RECORD && types.size === 1) return `Record<string, ${only}>`;
   const shown = members.slice(0, MAX_KEYS);
-  const more = members.length > shown.length ? `; /* ${members.length - shown.length} more keys */` : '';
+  const more =
+    members.length > shown.length ? `; /* ${members.length - shown.length}${hasMore ? ' or' : ''} more keys */` : '';
   const texts = shown.map(({ key, optional, type }) => `${propertyKey(key)}${optional ? '?' : ''}: ${type}`);
   return `{ ${texts.join('; ')}${more} }`;
 }

@@ -1,4 +1,4 @@
-/** How large a value is as JSON, without writing it. */
+/** How large a value is as JSON, without writing it, and sizes in words. */
 
 /** True when the JSON of a value has more characters than that; parts that occur twice count twice. */
 export function isLarger(value: unknown, max: number): boolean {
@@ -8,14 +8,26 @@ export function isLarger(value: unknown, max: number): boolean {
     const next = waiting.pop();
     left -= 2;
     if (typeof next === 'string') left -= next.length;
-    else if (Array.isArray(next)) for (const item of next) waiting.push(item);
-    else if (typeof next === 'object' && next !== null) {
-      for (const [key, item] of Object.entries(next)) {
+    else if (Array.isArray(next)) {
+      if (next.length > left) return true;
+      for (const item of next) waiting.push(item);
+    } else if (typeof next === 'object' && next !== null) {
+      for (const key of Object.keys(next)) {
         left -= key.length + 3;
-        waiting.push(item);
+        if (left < 0) return true;
+        waiting.push((next as Record<string, unknown>)[key]);
       }
     }
     if (waiting.length > max) return true;
   }
   return left < 0;
+}
+
+/** Such as `64 MB`, or `1.5 GB`. */
+export function describeSize(bytes: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB'];
+  let size = bytes;
+  let unit = 0;
+  for (; size >= 1024 && unit < units.length - 1; unit++) size /= 1024;
+  return `${Number(size.toFixed(1))} ${units[unit]}`;
 }

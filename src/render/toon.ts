@@ -13,11 +13,11 @@ const MAX_RATIO = 0.9;
 /** Deeper values are not looked into: TOON gains on flat rows only, and its encoder recurses. */
 const MAX_DEPTH = 64;
 /** Characters of JSON; encoding more holds everybody up, and nobody reads it whole. */
-const MAX_LENGTH = 1_000_000;
+export const MAX_TOON = 1_000_000;
 
 export function renderJson(value: unknown, { toon, toonMinSize }: JsonStyle): string {
   const json = JSON.stringify(value) ?? 'null';
-  if (toon === 'off' || json.length > MAX_LENGTH || !hasEntries(value, toonMinSize, MAX_DEPTH)) return json;
+  if (toon === 'off' || json.length > MAX_TOON || !hasEntries(value, toonMinSize, MAX_DEPTH)) return json;
   const text = encoded(value);
   return text !== undefined && text.length <= MAX_RATIO * json.length ? text : json;
 }

@@ -1,15 +1,15 @@
 /** Results on their way to a model: a part that was selected, JSON written short, and a handle for what is too large. Never the other front. */
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
-import { parseExact } from '../exact.ts';
 import { pageText } from '../render/page.ts';
 import { renderShape } from '../render/shape.ts';
 import { isLarger } from '../render/size.ts';
-import { renderJson } from '../render/toon.ts';
+import { MAX_TOON, renderJson } from '../render/toon.ts';
 import { isRecord, type Params } from '../wire/message.ts';
+import { hasLongNumber, readJson, readProblem } from './json-text.ts';
 import type { Projection } from './project.ts';
 import type { ToolResult } from './router.ts';
-import { RESULT_LIFE, type Shelf, type Stored } from './shelf.ts';
+import { RESULT_LIFE, type Shelf } from './shelf.ts';
 
 export interface Shaping {
   settings: Pick<Settings, 'compression' | 'front' | 'limits'>;
@@ -19,10 +19,25 @@ export interface Shaping {
   /** How the call that reads on is written, such as `inspect {"result":"r1"}`. */
   readOn(args: Params): string;
   select?: Projection | undefined;
+  /** Characters shown of what is too large (default 2,000). */
+  head?: number;
   /** Characters of text that may be sent; default `limits.resultChars`. */
   maxChars?: number;
 }
 
+type Presenting = Omit<Shaping, 'select'>;
+
+/** A result that is being shaped; each text of it is parsed once at most. */
+interface Reading {
+  result: ToolResult;
+  texts: string[];
+  jsonOf(text: string): unknown;
+  /** See `valuesOf`. */
+  values(): unknown[];
+}
+
+/** Blocks of content of one result. */
+const MAX_BLOCKS = 10_000;
 /** Characters shown of a result that is too large. */
 const HEAD = 2000;
 
@@ -34,24 +49,44 @@ interface Text {
 const textBlock = (text: string): Text => ({ type: 'text', text });
 
 /** Images, audio, links and `isError` stay what and where they are. */
-export function shapeResult(result: ToolResult, shaping: Shaping): ToolResult {
+export async function shapeResult(received: ToolResult, shaping: Shaping): Promise<ToolResult> {
   const { select } = shaping;
-  if (select === undefined || result.isError === true) return whole(result, shaping);
-  const values = valuesOf(result);
+  const result = withFewBlocks(received);
+  const reading = readResult(result);
+  if (select === undefined || result.isError === true) return whole(reading, shaping);
   try {
-    if (values.length === 0) throw new Error('the result is no JSON, and so has no parts to select');
-    return selected(result, values, select, shaping);
+    if (reading.values().length === 0) throw new Error(nothingToSelect(reading));
+    return await selected(reading, select, shaping);
   } catch (error) {
     const note = `error: the tool ran, do not run it again for this; ${messageOf(error)}. Its result without "select":`;
-    const shaped = whole(result, shaping);
+    const shaped = await whole(reading, shaping);
     return { ...shaped, isError: true, content: [textBlock(note), ...(shaped.content ?? [])] };
   }
 }
 
+/** No model reads that many blocks one by one: they become one text, which can be kept. */
+function withFewBlocks(result: ToolResult): ToolResult {
+  const { content } = result;
+  if (!Array.isArray(content) || content.length <= MAX_BLOCKS) return result;
+  return { ...result, content: [textBlock(JSON.stringify(content))] };
+}
+
+function nothingToSelect({ texts }: Reading): string {
+  const problem = texts.map(readProblem).find((found) => found !== undefined);
+  return problem === undefined
+    ? 'the result is no JSON, and so has no parts to select'
+    : `the result ${problem}, and so nothing can be selected from it`;
+}
+
 /** A JSON value for a model: short, or its head and a handle. */
-export function presentValue(value: unknown, shaping: Omit<Shaping, 'select'>): Text[] {
+export async function presentValue(value: unknown, shaping: Presenting): Promise<Text[]> {
   const text = renderJson(value, shaping.settings.compression);
-  return present({ text, value }, shaping) ?? [textBlock(text)];
+  return (await present({ text, value, isRendered: true }, shaping)) ?? [textBlock(text)];
+}
+
+/** A text for a model: as it is, or its head and a handle. */
+export async function presentText(text: string, shaping: Presenting): Promise<Text[]> {
+  return (await present({ text, isRendered: false }, shaping)) ?? [textBlock(text)];
 }
 
 /** What is said where a selection gave null. */
@@ -60,11 +95,16 @@ export function nothingIn(value: unknown): Text[] {
   return [textBlock('null'), textBlock(`[${why}; the type of the whole: ${renderShape(value)}]`)];
 }
 
-function selected(result: ToolResult, values: unknown[], select: Projection, shaping: Shaping): ToolResult {
+async function selected(reading: Reading, select: Projection, shaping: Shaping): Promise<ToolResult> {
+  const { result } = reading;
+  const values = reading.values();
   const part = partOf(values, select);
   const others = (result.content ?? []).filter((block) => !isText(block));
   const { structuredContent: _, content: __, ...rest } = result;
-  const blocks = part === null ? [...nothingIn(values.at(-1)), ...kept(result, shaping)] : presentValue(part, shaping);
+  const blocks =
+    part === null
+      ? [...nothingIn(values.at(-1)), ...(await kept(values.at(-1), shaping))]
+      : await presentValue(part, shaping);
   const structured = shaping.settings.front.structured === 'always' && isRecord(part);
   return { ...rest, content: [...blocks, ...others], ...(structured && { structuredContent: part }) };
 }
@@ -75,46 +115,53 @@ export function partOf(values: unknown[], select: Projection): unknown {
 }
 
 /** The result of a tool that ran, for another selection: the tool need not run again. */
-function kept(result: ToolResult, shaping: Shaping): Text[] {
-  const value = valuesOf(result).at(-1);
-  const stored = keep({ text: renderJson(value, shaping.settings.compression), value }, shaping);
-  const call = stored && shaping.readOn({ result: stored.id, select: exampleSelect(value) });
-  return [textBlock(`[the tool ran, do not run it again for this${call ? `; select from its result: ${call}` : ''}]`)];
+async function kept(value: unknown, shaping: Shaping): Promise<Text[]> {
+  const text = renderJson(value, shaping.settings.compression);
+  const stored = await keep({ text, value, isRendered: true }, shaping);
+  const more =
+    'notKept' in stored
+      ? `; its result is not kept: ${stored.notKept}`
+      : `; select from its result: ${shaping.readOn({ result: stored.id, select: exampleSelect(value) })}`;
+  return [textBlock(`[the tool ran, do not run it again for this${more}]`)];
 }
 
-function whole(result: ToolResult, shaping: Shaping): ToolResult {
+async function whole(reading: Reading, shaping: Shaping): Promise<ToolResult> {
+  const { result } = reading;
   const { structuredContent, ...rest } = result;
   const { compression, front } = shaping.settings;
-  const content = Array.isArray(result.content) ? result.content.map((block) => shorten(block, compression)) : [];
+  const content = Array.isArray(result.content)
+    ? result.content.map((block) => shorten(block, reading, compression))
+    : [];
   if (content.length === 0 && structuredContent !== undefined) {
     content.push(textBlock(renderJson(structuredContent, compression)));
   }
   const keep = structuredContent !== undefined && front.structured !== 'never';
-  const handled = withHandle(result, content, shaping);
+  const handled = await withHandle(reading, content, shaping);
   // The original beside its head would undo what the handle is for.
   const whole = keep && (handled === undefined || front.structured === 'always');
   return { ...rest, content: handled ?? content, ...(whole && { structuredContent }) };
 }
 
 /** The content with a head and a handle in place of what is too large; undefined where nothing is. */
-function withHandle(result: ToolResult, content: unknown[], shaping: Shaping): unknown[] | undefined {
+async function withHandle(reading: Reading, content: unknown[], shaping: Shaping): Promise<unknown[] | undefined> {
   const limit = limitOf(shaping);
-  const texts = content.filter(isText);
-  const length = texts.reduce((total, { text }) => total + text.length, 0);
-  const { structuredContent } = result;
+  const texts = content.filter(isText).map(({ text }) => text);
+  const length = texts.reduce((total, text) => total + text.length, 0);
+  const { structuredContent } = reading.result;
   if (length > limit) {
-    const whole = {
-      text: texts.map(({ text }) => text).join('\n'),
-      value: isPlain(result) ? undefined : valuesOf(result).at(-1),
-    };
-    const blocks = present(whole, shaping);
+    const value = isPlain(reading) ? undefined : reading.values().at(-1);
+    const isRendered = texts.length === 1 && (structuredContent === undefined || reading.texts.length === 0);
+    const blocks = await present(
+      { text: texts.length === 1 ? (texts[0] ?? '') : texts.join('\n'), value, isRendered },
+      shaping,
+    );
     const first = content.findIndex(isText);
     return blocks && content.flatMap((block, index) => (index === first ? blocks : isText(block) ? [] : [block]));
   }
   const hosts = shaping.settings.front.structured;
   if (structuredContent === undefined || hosts !== 'auto' || !isLarger(structuredContent, limit)) return undefined;
   const text = renderJson(structuredContent, shaping.settings.compression);
-  const blocks = present({ text, value: structuredContent }, shaping);
+  const blocks = await present({ text, value: structuredContent, isRendered: true }, shaping);
   return blocks && [...content, ...blocks];
 }
 
@@ -122,18 +169,23 @@ function withHandle(result: ToolResult, content: unknown[], shaping: Shaping): u
 interface Document {
   text: string;
   value?: unknown;
+  /** Whether the text is nothing but the value, as JSON or TOON. */
+  isRendered: boolean;
 }
 
-/** Head and handle; undefined where the text fits, or there is no room to keep it. */
-function present({ text, value }: Document, shaping: Omit<Shaping, 'select'>): Text[] | undefined {
-  if (text.length <= limitOf(shaping)) return undefined;
-  const stored = keep({ text, value }, shaping);
-  if (stored === undefined) return undefined;
-  const head = pageText(text, 0, Math.min(HEAD, limitOf(shaping)));
+/** Head and handle; undefined where the text fits. */
+async function present(document: Document, shaping: Presenting): Promise<Text[] | undefined> {
+  const { text, value } = document;
+  const limit = limitOf(shaping);
+  if (text.length <= limit) return undefined;
+  const stored = await keep(document, shaping);
+  const type = value === undefined ? [] : [`type: ${renderShape(value)}`];
+  if ('notKept' in stored) return notKept(text, limit, { why: stored.notKept, type });
+  const head = pageText(text, 0, Math.min(shaping.head ?? HEAD, limit));
   const read = (args: Params) => shaping.readOn({ result: stored.id, ...args });
   const about = [
     `[${head.text.length} of ${text.length} characters; the whole is kept for ${RESULT_LIFE / 60_000} minutes as "${stored.id}"]`,
-    ...(value === undefined ? [] : [`type: ${renderShape(value)}`]),
+    ...type,
     `read on: ${read({ offset: head.next ?? 0 })}`,
     `find a text: ${read({ query: 'some text' })}`,
     ...(value === undefined ? [] : [`a part, by JMESPath: ${read({ select: exampleSelect(value) })}`]),
@@ -141,13 +193,26 @@ function present({ text, value }: Document, shaping: Omit<Shaping, 'select'>): T
   return [textBlock(head.text), textBlock(about.join('\n'))];
 }
 
-function keep({ text, value }: Document, { shelf, title }: Omit<Shaping, 'select'>): Stored | undefined {
-  const json = value === undefined ? undefined : JSON.stringify(value);
+/** As much as may be sent, and what became of the rest. */
+function notKept(text: string, limit: number, { why, type }: { why: string; type: string[] }): Text[] {
+  const head = pageText(text, 0, limit).text;
+  const about = [
+    `[${head.length} of ${text.length} characters; the rest is not kept: ${why}]`,
+    ...type,
+    'to see another part, run the tool with narrower arguments or with "select", if it may run again',
+  ];
+  return [textBlock(head), textBlock(about.join('\n'))];
+}
+
+function keep({ text, value, isRendered }: Document, { shelf, title }: Presenting): ReturnType<Shelf['put']> {
+  // Nothing that long is TOON, so that it need not be written as JSON again.
+  const isJsonText = isRendered && text.length > MAX_TOON;
+  const json = value === undefined ? undefined : isJsonText ? text : JSON.stringify(value);
   const isJson = json !== undefined;
   return shelf.put({ text, isJson, ...(isJson && json !== text && { json }), title });
 }
 
-function limitOf({ maxChars, settings }: Omit<Shaping, 'select'>): number {
+function limitOf({ maxChars, settings }: Presenting): number {
   return maxChars ?? settings.limits.resultChars;
 }
 
@@ -155,7 +220,8 @@ function limitOf({ maxChars, settings }: Omit<Shaping, 'select'>): number {
 function exampleSelect(value: unknown): string {
   if (Array.isArray(value)) return `[0:5]${memberOf(value[0])}`;
   if (!isRecord(value)) return '@';
-  const [name, list] = Object.entries(value).find(([, inner]) => Array.isArray(inner) && inner.length > 0) ?? [];
+  const name = Object.keys(value).find((key) => Array.isArray(value[key]) && value[key].length > 0);
+  const list = name === undefined ? undefined : value[name];
   if (name === undefined || !Array.isArray(list)) return 'keys(@)';
   return `${identifier(name)}[0:5]${memberOf(list[0])}`;
 }
@@ -169,63 +235,54 @@ function identifier(key: string): string {
   return /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);
 }
 
+function readResult(result: ToolResult): Reading {
+  const texts = (Array.isArray(result.content) ? result.content : []).filter(isText).map(({ text }) => text);
+  const known = new Map<string, unknown>();
+  const jsonOf = (text: string) => {
+    if (!known.has(text)) known.set(text, readJson(text));
+    return known.get(text);
+  };
+  return { result, texts, jsonOf, values: () => valuesIn(texts, result.structuredContent, jsonOf) };
+}
+
 /**
  * What a result is as JSON: its structured content, else its text or texts where they are JSON. Some servers put a text into
  * structured content as it is; where that text is JSON it comes second, for whoever means what is in it.
  */
-export function valuesOf({ structuredContent, content }: ToolResult): unknown[] {
-  const texts = (Array.isArray(content) ? content : []).filter(isText).map(({ text }) => text);
-  if (structuredContent !== undefined) {
-    const inner = texts.length === 1 && isWrapped(texts[0], structuredContent) ? readJson(texts[0] ?? '') : undefined;
-    return inner === undefined ? [structuredContent] : [structuredContent, inner];
+export function valuesOf(result: ToolResult): unknown[] {
+  return readResult(result).values();
+}
+
+function valuesIn(texts: string[], structured: unknown, jsonOf: Reading['jsonOf']): unknown[] {
+  if (structured !== undefined) {
+    const inner = texts.length === 1 && isWrapped(texts[0], structured) ? jsonOf(texts[0] ?? '') : undefined;
+    return inner === undefined ? [structured] : [structured, inner];
   }
-  const values = texts.map(readJson);
+  const values = texts.map(jsonOf);
   if (values.length === 0 || values.some((value) => value === undefined)) return [];
   return values.length === 1 ? values : [values];
 }
 
 /** Whether its structured content is nothing but its text, and that is no JSON. */
-function isPlain(result: ToolResult): boolean {
-  const texts = (result.content ?? []).filter(isText);
-  return texts.length === 1 && isWrapped(texts[0]?.text, result.structuredContent) && valuesOf(result).length === 1;
+function isPlain({ result, texts, values }: Reading): boolean {
+  return texts.length === 1 && isWrapped(texts[0], result.structuredContent) && values().length === 1;
 }
 
 function isWrapped(text: unknown, structured: unknown): boolean {
-  const inside = isRecord(structured) ? Object.values(structured) : [];
-  return inside.length === 1 && inside[0] === text;
+  if (!isRecord(structured)) return false;
+  const keys = Object.keys(structured);
+  return keys.length === 1 && structured[keys[0] ?? ''] === text;
 }
 
 export function isText(block: unknown): block is Text {
   return isRecord(block) && block.type === 'text' && typeof block.text === 'string';
 }
 
-function shorten(block: unknown, compression: Settings['compression']): unknown {
-  if (!isText(block)) return block;
-  const value = parseJson(block.text);
+/** A text that is JSON, written short, unless a number in it is too long to survive parsing. */
+function shorten(block: unknown, { jsonOf }: Reading, compression: Settings['compression']): unknown {
+  if (!isText(block) || hasLongNumber(block.text)) return block;
+  const value = jsonOf(block.text);
   if (value === undefined) return block;
   const text = renderJson(value, compression);
   return text.length < block.text.length ? { ...block, text } : block;
-}
-
-/** The value of a text that is a JSON object or array, unless a number in it is too long to survive parsing. */
-function parseJson(text: string): unknown {
-  return /\d{16}/.test(text) ? undefined : readJson(text);
-}
-
-/** Texts, and whole numbers of sixteen digits or more outside of them. */
-const TEXT_OR_LONG = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
-
-/** The same for whoever wants a part of it: whole numbers too long for JavaScript become text. */
-export function readJson(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  const safe = /\d{16}/.test(text) ? text.replace(TEXT_OR_LONG, quoteLong) : text;
-  try {
-    return parseExact(safe);
-  } catch {
-    return undefined;
-  }
-}
-
-function quoteLong(token: string): string {
-  return token.startsWith('"') || Number.isSafeInteger(Number(token)) ? token : `"${token}"`;
 }

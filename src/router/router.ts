@@ -10,6 +10,7 @@ import { isRepeatable } from '../render/tool-hints.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { isRecord, type Params } from '../wire/message.ts';
+import { Unparsed } from '../wire/unparsed.ts';
 import { ADMIT_ALL, type Admission, enter, settled } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import { createExperience, type Experience } from './experience.ts';
@@ -17,6 +18,7 @@ import { describe, isHeld, noResult, reasonOf, unknownThing, withdrawn } from '.
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
 import { type Looked, ShownTool } from './reliance.ts';
 import type { Forward, ToolCall, ToolResult, Way } from './request.ts';
+import { readShallow } from './shallow.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
 import { send } from './ties.ts';
 import { createViews, type ServerView } from './views.ts';
@@ -189,7 +191,8 @@ export function createRouter(deps: RouterDeps): Router {
       else record('failed', { reason: reasonOf(error) });
       throw describe(error, request.server, request.tool);
     };
-    const succeeded = (via: Connection, answer: unknown): ToolResult => {
+    const succeeded = (via: Connection, received: unknown): ToolResult => {
+      const answer = received instanceof Unparsed ? readShallow(received) : received;
       if (!isRecord(answer)) return failed(noResult(request));
       admission.leave(caller.holder, server);
       tasks.note(via, answer);
@@ -217,7 +220,7 @@ export function createRouter(deps: RouterDeps): Router {
     const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
     const repeatable = isRepeatable(listed.tool.annotations);
     const reliance = new ShownTool(shown, looked, connection, params);
-    const how = { transparent, repeatable, verbatim: transparent && request.verbatim, reliance };
+    const how = { transparent, repeatable, verbatim: bytesFor(request), reliance };
     return send(connection, 'tools/call', params, request, how);
   }
 
@@ -277,6 +280,12 @@ export function createRouter(deps: RouterDeps): Router {
       if (found !== undefined) denied({ kind, ...found, method: METHODS[kind], request: requestId });
     },
   };
+}
+
+/** Which results need not be parsed: where nothing is made of them, all that are large. */
+function bytesFor({ mode, verbatim }: ToolCall): 'large' | 'costly' | undefined {
+  if (mode !== 'verbatim') return 'costly';
+  return verbatim ? 'large' : undefined;
 }
 
 /** How a thing is used. */

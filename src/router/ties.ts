@@ -11,8 +11,8 @@ export interface Sending {
   repeatable: boolean;
   /** Whether the server may know of everything that the client can do. */
   transparent: boolean;
-  /** Whether a large answer may come in bytes: only where nobody on the way looks at what is in it. */
-  verbatim?: boolean | undefined;
+  /** Which answers may come in bytes: large ones only where nobody on the way looks at what is in them. */
+  verbatim?: CallOptions['verbatim'];
   /** What must hold where it goes (default: nothing). */
   reliance?: Reliance;
 }

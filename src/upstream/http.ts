@@ -4,7 +4,7 @@ import { McpxError } from '../errors.ts';
 import { isExact } from '../exact.ts';
 import { InFlight } from '../in-flight.ts';
 import { checkSize } from '../wire/bound.ts';
-import { type Decoded, decode } from '../wire/framing.ts';
+import { type Decoded, decode, reportInvalid } from '../wire/framing.ts';
 import { type Id, isRecord, isRequest, isResponse, type Message, type RpcResponse } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { isUndelivered, undelivered } from '../wire/undelivered.ts';
@@ -193,7 +193,7 @@ class HttpTransport implements Refusable {
   #deliver(decoded: Decoded[], flight?: Flight): void {
     for (const { message, invalid } of decoded) {
       if (!message) {
-        this.#receiver?.invalid(invalid.reason);
+        reportInvalid(this.#receiver, invalid, `server "${this.#name}"`);
         continue;
       }
       if (isResponse(message) && flight && isAnswerTo(message, flight)) {

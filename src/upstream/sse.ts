@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { McpxError } from '../errors.ts';
 import { checkSize } from '../wire/bound.ts';
-import { decode } from '../wire/framing.ts';
+import { decode, reportInvalid } from '../wire/framing.ts';
 import { isRequest, type Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { createSseDecoder } from '../wire/sse.ts';
@@ -146,7 +146,7 @@ class SseTransport implements Refusable {
   #deliver(text: string): void {
     for (const { message, invalid } of decode(text)) {
       if (message) this.#receiver?.message(message);
-      else this.#receiver?.invalid(invalid.reason);
+      else reportInvalid(this.#receiver, invalid, `server "${this.#options.name}"`);
     }
   }
 

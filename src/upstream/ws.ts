@@ -3,7 +3,7 @@ import type { Agent, IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
 import { McpxError } from '../errors.ts';
 import { checkSize } from '../wire/bound.ts';
-import { decode } from '../wire/framing.ts';
+import { decode, reportInvalid } from '../wire/framing.ts';
 import { isRequest, type Message } from '../wire/message.ts';
 import type { Receiver } from '../wire/peer.ts';
 import { undelivered } from '../wire/undelivered.ts';
@@ -126,15 +126,15 @@ class WsTransport implements Transport {
     });
     const torrent = watchTorrent(pausable(socket), NO_SILENCE);
     this.#torrent = torrent;
-    const invalid = (reason: string) => {
-      torrent.noise();
-      this.#receiver?.invalid(reason);
-    };
     socket.on('message', (data, isBinary) => {
-      if (isBinary) return invalid('a binary frame');
+      if (isBinary) {
+        torrent.noise();
+        return this.#receiver?.invalid('a binary frame');
+      }
       for (const one of decode(String(data))) {
         if (!one.message) {
-          invalid(one.invalid.reason);
+          torrent.noise();
+          reportInvalid(this.#receiver, one.invalid, `server "${this.#options.name}"`);
           continue;
         }
         torrent.message(one.message);

@@ -4,7 +4,8 @@ import { isExact } from '../exact.ts';
 import { InFlight } from '../in-flight.ts';
 import { type Id, INTERNAL_ERROR, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
 import type { About, RequestOptions } from './peer.ts';
-import { readVerbatim } from './verbatim.ts';
+import { Unparsed } from './unparsed.ts';
+import { readVerbatim, verbatimOf } from './verbatim.ts';
 
 export interface Calls {
   readonly size: number;
@@ -179,15 +180,17 @@ export function createCalls(send: (message: Message) => void, { subject, redact 
       const call = find(response.id);
       if (!call) return `an answer to no open request, id ${JSON.stringify(response.id ?? null)}`;
       settle(call);
-      if (response.error === undefined || response.error === null) call.resolve(response.result);
-      else call.reject(redact(rpcError(response.error)));
+      const { result, error } = response;
+      if (error !== undefined && error !== null) call.reject(redact(rpcError(error)));
+      else if (result instanceof Unparsed) settleUnparsed(call, result, subject);
+      else call.resolve(result);
       return undefined;
     },
     large(pieces) {
-      if (!calls.values().some(({ options }) => options.verbatim)) return false;
+      if (!calls.values().some(({ options }) => options.verbatim === 'large')) return false;
       const read = readVerbatim(pieces);
       const call = read && find(read.id);
-      if (!call?.options.verbatim) return false;
+      if (call?.options.verbatim !== 'large') return false;
       settle(call);
       call.resolve(read?.result);
       return true;
@@ -249,6 +252,19 @@ function withToken(params: Params | undefined, token: number | undefined): Param
   if (!isRecord(meta) || meta.progressToken === undefined) return params;
   const { progressToken: _, ...rest } = meta;
   return { ...params, _meta: rest };
+}
+
+function settleUnparsed({ options, resolve, reject }: Call, result: Unparsed, subject: string): void {
+  const usable = options.verbatim === 'large' ? verbatimOf(result.text) : options.verbatim && result;
+  if (usable === undefined) reject(tooCostly(subject));
+  else resolve(usable);
+}
+
+function tooCostly(subject: string): McpxError {
+  return new McpxError(
+    'protocol',
+    `${subject} sent an answer that holds too many values, or is nested too deeply, to be read`,
+  );
 }
 
 function rpcError(error: unknown): RpcError {

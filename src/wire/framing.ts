@@ -1,4 +1,5 @@
 /** Bytes to messages and back: newline-delimited JSON and Content-Length frames, told apart by what the far side sends. */
+import { McpxError } from '../errors.ts';
 import { createByteBuffer } from './bytes.ts';
 import {
   type Id,
@@ -10,7 +11,9 @@ import {
   PARSE_ERROR,
   parseMessages,
 } from './message.ts';
-import { createOversized } from './oversized.ts';
+import { createOversized, membersAtEdges } from './oversized.ts';
+import type { Receiver } from './peer.ts';
+import { readUnparsed } from './unparsed.ts';
 import { LARGE } from './verbatim.ts';
 
 export type Framing = 'newline' | 'content-length';
@@ -65,7 +68,11 @@ function decodeInto(out: Decoded[], text: string): void {
   let value: unknown;
   try {
     value = mayBeJson(text) ? parseMessages(text) : undefined;
-  } catch {
+  } catch (error) {
+    if (error instanceof McpxError) {
+      out.push(unparsed(text, error.message));
+      return;
+    }
     // As good as undefined, which no JSON text is.
   }
   if (value === undefined) {
@@ -75,6 +82,28 @@ function decodeInto(out: Decoded[], text: string): void {
   if (!Array.isArray(value)) out.push(check(value));
   else if (value.length > 0 && value.length <= MAX_BATCH) for (const element of value) out.push(check(element));
   else out.push({ invalid: { code: INVALID_REQUEST, reason: `a batch holds 1 to ${MAX_BATCH} messages` } });
+}
+
+/** A message that must not be parsed: the result of an answer stays as it is, anything else is of no use. */
+function unparsed(text: string, reason: string): Decoded {
+  const answer = readUnparsed(text);
+  if (answer !== undefined) return { message: { jsonrpc: '2.0', ...answer } };
+  const { id, method } = membersAtEdges(text);
+  return {
+    invalid: {
+      code: INVALID_REQUEST,
+      reason,
+      ...(isId(id) ? { id } : {}),
+      ...(method === undefined ? { answer: true } : {}),
+    },
+  };
+}
+
+/** Tells of something that is no message, and fails the request of ours that it was meant to answer. */
+export function reportInvalid(receiver: Receiver | undefined, { reason, id, answer }: Invalid, subject: string): void {
+  receiver?.invalid(reason);
+  if (id === undefined || answer === undefined) return;
+  receiver?.failed?.(id, new McpxError('protocol', `${subject} sent an answer that cannot be used: ${reason}`));
 }
 
 /** What nearly every message looks like, told by two characters. */

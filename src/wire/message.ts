@@ -1,6 +1,8 @@
 /** JSON-RPC 2.0 messages as mcpx holds them: parsed once, unknown fields kept. */
 import { isRecord } from '../config/json.ts';
+import { McpxError } from '../errors.ts';
 import { type ExactNumber, isExact, mayChange, parseExact, plain } from '../exact.ts';
+import { parseProblem } from './cost.ts';
 
 export { isRecord };
 
@@ -74,11 +76,17 @@ const PASSED_ON: ReadonlySet<string> = new Set([
   ...['requestId', 'requestedSchema', 'result', 'structuredContent'],
 ]);
 
+/** Characters up to which a message is parsed as it is: whatever it holds costs little. */
+const SMALL = 256 * 1024;
+
 /**
- * What a JSON text says, as one message or a batch. Numbers that JavaScript cannot hold stay exact in ids and in what is passed on: all the
+ * What a JSON text says, as one message or a batch. Throws McpxError for one that would take too much memory, or is nested too deeply.
+ * Numbers that JavaScript cannot hold stay exact in ids and in what is passed on: all the
  * rest (lists of tools with their schemas, times, progress) is read by code that wants numbers, and gets the nearest.
  */
 export function parseMessages(text: string): unknown {
+  const problem = text.length > SMALL ? parseProblem(text) : undefined;
+  if (problem !== undefined) throw new McpxError('overloaded', `a message ${problem}`);
   if (!mayChange(text)) return JSON.parse(text);
   const value = parseExact(text);
   return Array.isArray(value) ? value.map(usable) : usable(value);

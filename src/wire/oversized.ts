@@ -44,7 +44,10 @@ export function createOversized(maxBytes: number): Oversized {
     skip: (chunk, from, to) => add(chunk.subarray(from, to)),
     finish() {
       active = false;
-      const { id, method } = { ...membersAt(AT_TAIL, tail), ...membersAt(AT_HEAD, head) };
+      const { id, method } = {
+        ...membersAt(AT_TAIL, tail.toString('utf8')),
+        ...membersAt(AT_HEAD, head.toString('utf8')),
+      };
       return {
         invalid: {
           code: INVALID_REQUEST,
@@ -57,9 +60,14 @@ export function createOversized(maxBytes: number): Oversized {
   };
 }
 
-function membersAt(edge: RegExp, bytes: Buffer): Params {
+/** Small members of a message, such as its id and method, as far as they stand before or after everything large in it. */
+export function membersAtEdges(text: string): Params {
+  return { ...membersAt(AT_TAIL, text.slice(-EDGE)), ...membersAt(AT_HEAD, text.slice(0, EDGE)) };
+}
+
+function membersAt(edge: RegExp, text: string): Params {
   try {
-    return parseExact(`{${edge.exec(bytes.toString('utf8'))?.[1] ?? ''}}`) as Params;
+    return parseExact(`{${edge.exec(text)?.[1] ?? ''}}`) as Params;
   } catch {
     // It was no JSON in the first place.
     return {};

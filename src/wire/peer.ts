@@ -79,8 +79,11 @@ export interface RequestOptions {
   /** ms in all, however much progress flows (default: the larger of 30 min and `timeout`). */
   totalTimeout?: number;
   signal?: AbortSignal | undefined;
-  /** Whether a large result may come as the bytes in which it was written, see `Verbatim`. */
-  verbatim?: boolean | undefined;
+  /**
+   * Which results need not be parsed: every large one, which then is `Verbatim`, or one that would take too much memory, which is
+   * `Unparsed`. Absent: none, and the latter is a failure.
+   */
+  verbatim?: 'large' | 'costly' | undefined;
   /** Asks for progress and receives the params of each notification, without the token. */
   progress?: (params: Params) => void;
   /** Answers what the far side asks while it works on this request. */

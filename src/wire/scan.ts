@@ -45,8 +45,22 @@ function hasControl(piece: Buffer): boolean {
   return false;
 }
 
+/** Digits, with a point among them at most: as nearly all numbers are, and told without making a text of them. */
+function isPlainNumber(piece: Buffer, from: number, to: number): boolean {
+  let point = -1;
+  for (let at = from; at < to; at++) {
+    const code = piece[at] as number;
+    if (code === 46 && point < 0) point = at;
+    else if (code < 48 || code > 57) return false;
+  }
+  const whole = point < 0 ? to : point;
+  return whole > from && point !== to - 1 && (piece[from] !== 48 || whole === from + 1);
+}
+
 class Scanner {
   readonly #telling: ReadonlySet<string>;
+  /** Those of the telling words: no other text need be looked at. */
+  readonly #lengths: ReadonlySet<number>;
   #expect: Expect = 'value';
   /** True for each object that is open, false for each list. */
   readonly #open: boolean[] = [];
@@ -69,6 +83,7 @@ class Scanner {
 
   constructor(telling: ReadonlySet<string>) {
     this.#telling = telling;
+    this.#lengths = new Set([...telling].map(({ length }) => length));
   }
 
   /** False once it is known to be something else. */
@@ -133,6 +148,10 @@ class Scanner {
   #token(piece: Buffer, from: number): number {
     let at = from;
     while (at < piece.length && at - from <= SHORT && ENDS[piece[at] as number] === 0) at += 1;
+    if (at < piece.length && this.#read === '' && this.#open.length > 1 && isPlainNumber(piece, from, at)) {
+      this.#expect = 'next';
+      return at;
+    }
     this.#read += piece.toString('latin1', from, at);
     return this.#read.length > SHORT ? -1 : at;
   }
@@ -186,6 +205,11 @@ class Scanner {
     }
     const escaped = this.#slash < end;
     const to = escaped ? this.#slash : end;
+    if (!escaped && quote >= 0 && this.#read === '' && this.#open.length > 1 && !this.#lengths.has(to - from)) {
+      this.#inText = false;
+      this.#expect = this.#isKey ? 'colon' : 'next';
+      return quote + 1;
+    }
     if (this.#read.length < SHORT) this.#read += piece.toString('latin1', from, Math.min(to, from + SHORT));
     if (escaped) {
       this.#escaped = true;

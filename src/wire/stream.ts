@@ -2,7 +2,15 @@
 import type { Readable, Writable } from 'node:stream';
 import { McpxError } from '../errors.ts';
 import { checkSize } from './bound.ts';
-import { createDecoder, type Decoded, encode, type Framing, type Invalid, MAX_MESSAGE_BYTES } from './framing.ts';
+import {
+  createDecoder,
+  type Decoded,
+  encode,
+  type Framing,
+  type Invalid,
+  MAX_MESSAGE_BYTES,
+  reportInvalid,
+} from './framing.ts';
 import { isResponse, type Message } from './message.ts';
 import type { Channel, Receiver } from './peer.ts';
 import { Traffic } from './traffic.ts';
@@ -157,13 +165,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   };
 
   const deliverInvalid = (invalid: Invalid) => {
-    receiver?.invalid(invalid.reason);
-    if (invalid.id !== undefined && invalid.answer) {
-      receiver?.failed?.(
-        invalid.id,
-        new McpxError('protocol', `${subject} sent an answer that cannot be used: ${invalid.reason}`),
-      );
-    }
+    reportInvalid(receiver, invalid, subject);
     if (!options.answerInvalid || invalid.answer || ended || closed) return;
     send({ jsonrpc: '2.0', id: invalid.id ?? null, error: { code: invalid.code, message: invalid.reason } });
   };

@@ -1,5 +1,6 @@
 /** A result as the bytes in which its server wrote it, for a client that gets it as it is: large ones are never made into anything else. */
 import { parseExact } from '../exact.ts';
+import { parseProblem } from './cost.ts';
 import type { Id } from './message.ts';
 import { type Range, scanAnswer } from './scan.ts';
 
@@ -25,9 +26,15 @@ export class Verbatim {
     return [Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`), ...this.#pieces, Buffer.from('}')];
   }
 
-  /** For whoever writes it as JSON after all. */
+  /** The JSON of the result. */
+  text(): string {
+    return Buffer.concat(this.#pieces).toString('utf8');
+  }
+
+  /** For whoever writes it as JSON after all; what must not be parsed is its text. */
   toJSON(): unknown {
-    return parseExact(Buffer.concat(this.#pieces).toString('utf8'));
+    const text = this.text();
+    return parseProblem(text) === undefined ? parseExact(text) : text;
   }
 }
 
@@ -47,6 +54,16 @@ export function release(pieces: Iterable<string | Buffer>): void {
 export function readVerbatim(pieces: readonly Buffer[]): { id: Id; result: Verbatim } | undefined {
   const found = scanAnswer(pieces, TELLING);
   return found && { id: found.id, result: new Verbatim(cut(pieces, found.result)) };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The JSON of a result as bytes, whatever it tells of; undefined where it is no valid JSON object. */
+export function verbatimOf(json: string): Verbatim | undefined {
+  const bytes = Buffer.from(json);
+  const [head, tail] = [Buffer.from('{"jsonrpc":"2.0","id":0,"result":'), Buffer.from('}')];
+  const found = scanAnswer([head, bytes, tail], NONE)?.result;
+  return found && found.to - found.from === bytes.length ? new Verbatim([bytes]) : undefined;
 }
 
 function cut(pieces: readonly Buffer[], { from, to }: Range): Buffer[] {

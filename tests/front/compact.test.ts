@@ -208,6 +208,23 @@ describe('inspect', () => {
     expect(result.structuredContent).toEqual(READ);
   });
 
+  test('a tool with a definition of 200,000 characters: as much as a result may have, and a call that reads on', async () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 3500 }, (_, at) => [`property_${at}`, { type: 'string', description: `what ${at} is` }]),
+    );
+    const large = { name: 'large', inputSchema: { type: 'object', properties, required: ['property_0'] } };
+    const { call } = open({ s: { tools: [large] } });
+    const inspect = (args: Params) => call('inspect', args);
+    const shown = await inspect({ server_name: 's', tool_name: 'large' });
+    expect(shown.structuredContent).toBeUndefined();
+    const [head, about] = shown.content as { text: string }[];
+    expect(head?.text).toHaveLength(DEFAULTS.limits.resultChars);
+    const more = JSON.parse(/read on: inspect (\{.*\})/.exec(about?.text ?? '')?.[1] ?? '{}');
+    expect((await inspect(more)).content?.[0]).toMatchObject({ text: expect.stringContaining('property_') });
+    const refused = await call('exec', { server_name: 's', tool_name: 'large', arguments: { property_0: {} } });
+    expect(JSON.stringify(refused.content).length).toBeLessThan(30_000);
+  });
+
   test('a server: every tool in the short form, instructions first', async () => {
     const text = await open({ files }).text('inspect', { server_name: 'files' });
     expect(text.split('\n')[0]).toBe('files (2 tools) — Local files.');

@@ -5,6 +5,7 @@ import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { createFront } from '../../src/front/front.ts';
 import type { ToolResult } from '../../src/router/router.ts';
 import type { Params } from '../../src/wire/message.ts';
+import { Unparsed } from '../../src/wire/unparsed.ts';
 import { createWorld } from '../world.ts';
 
 interface Change {
@@ -161,9 +162,51 @@ describe('a result that is too large', () => {
     expect((await inspect({ result: idOf(result), select: 'rows[3].id' })).content[0]?.text).toBe('3');
   });
 
-  test('is passed on whole where there is no room for it', async () => {
-    const { exec } = open(text('x'.repeat(5000)), { limits: { resultStore: 100 } });
-    expect((await exec()).content).toEqual([{ type: 'text', text: 'x'.repeat(5000) }]);
+  test('says at once that the rest is not kept, and why, where there is no room for it', async () => {
+    const { exec, request } = open(text('x'.repeat(5000)), { limits: { resultStore: 100 } });
+    const [head, about] = (await exec()).content;
+    expect(head?.text).toBe('x'.repeat(1000));
+    expect(about?.text).toContain('[1000 of 5000 characters; the rest is not kept: at most 25 bytes are kept');
+    expect(about?.text).toContain('narrower arguments');
+    expect(await request('resources/list')).toEqual({ resources: [] });
+  });
+
+  test('with too many values to be parsed is text: its pages are exact, and a selection says why there is none', async () => {
+    const many = `[${'[],'.repeat(1_000_000)}[]]`;
+    for (const answer of [text(many), new Unparsed(`{"content":[],"structuredContent":${many}}`)]) {
+      const { exec, inspect } = open(answer);
+      const result = await exec();
+      expect(result.content[0]?.text).toBe(many.slice(0, 1000));
+      const id = idOf(result);
+      expect((await inspect({ result: id, offset: 2_999_000, limit: 500 })).content[0]?.text).toBe(
+        many.slice(2_999_000, 2_999_500),
+      );
+      const none = await inspect({ result: id, select: '[0]' });
+      expect(none.content[0]?.text).toContain(
+        'holds too many values to be read at once, so that there are no parts to select',
+      );
+      const selected = await exec({ select: '[0]' });
+      expect(selected.isError).toBe(true);
+      expect(selected.content[0]?.text).toContain(
+        'do not run it again for this; the result holds too many values to be read at once',
+      );
+    }
+  });
+
+  test('nested too deeply is text, or an error in words', async () => {
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    const asText = await open(text(deep)).exec();
+    expect(asText.content[0]?.text).toBe('['.repeat(1000));
+    const structured = await open({ structuredContent: { v: JSON.parse(deep) } }).exec();
+    expect(structured.isError).toBe(true);
+    expect(structured.content[0]?.text).toContain('nested too deeply');
+  });
+
+  test('of a hundred thousand blocks is one text', async () => {
+    const { exec } = open({ content: Array.from({ length: 100_000 }, () => ({ type: 'text', text: 'x' })) });
+    const { content } = await exec();
+    expect(content).toHaveLength(2);
+    expect(content[1]?.text).toContain('a part, by JMESPath');
   });
 
   test('is listed and read as a resource until the session ends, and the client is told', async () => {

@@ -102,7 +102,7 @@ describe('a task', () => {
   test('is looked at whatever its size: only the result of a call may pass in bytes', async () => {
     const passed: unknown[] = [];
     const answer: Script['answer'] = (method, params, options) => {
-      passed.push([method, options.verbatim === true]);
+      passed.push([method, options.verbatim === 'large']);
       return worker('one').answer?.(method, params, options);
     };
     const { ask } = open({ one: { ...worker('one'), answer } });

@@ -5,6 +5,13 @@ import { parseExact } from '../../src/exact.ts';
 import { renderShape } from '../../src/render/shape.ts';
 import { processorTime } from '../setup/processor.ts';
 
+test('an object with a hundred thousand keys of different types is told by some of them', () => {
+  const wide = Object.fromEntries(
+    Array.from({ length: 100_000 }, (_, at) => [`k${at}`, at % 2 ? at : { [`x${at}`]: 1 }]),
+  );
+  expect(renderShape(wide, 10_000)).toContain('/* 940 or more keys */');
+});
+
 describe('the shape of a value', () => {
   test.each<[unknown, string]>([
     ['x', 'string'],

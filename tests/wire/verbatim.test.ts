@@ -43,7 +43,7 @@ describe('a large result', () => {
 
   it('is handed over in bytes where that is wanted', async () => {
     expect(TEXT.length).toBeGreaterThan(LARGE);
-    const bytes = await answered(result, { verbatim: true });
+    const bytes = await answered(result, { verbatim: 'large' });
     expect(bytes).toBeInstanceOf(Verbatim);
     expect(JSON.parse(JSON.stringify(bytes))).toEqual(result);
   });
@@ -51,17 +51,17 @@ describe('a large result', () => {
   it('is read where it is not, and where somebody has to know what it says', async () => {
     expect(await answered(result, {})).toEqual(result);
     const failed = { ...result, isError: true };
-    expect(await answered(failed, { verbatim: true })).toEqual(failed);
+    expect(await answered(failed, { verbatim: 'large' })).toEqual(failed);
     const linked = { content: [...result.content, { type: 'resource_link', uri: 'file:///a', name: 'a' }] };
-    expect(await answered(linked, { verbatim: true })).toEqual(linked);
+    expect(await answered(linked, { verbatim: 'large' })).toEqual(linked);
   });
 
   it('is read where it is small', async () => {
-    expect(await answered({ content: [] }, { verbatim: true })).toEqual({ content: [] });
+    expect(await answered({ content: [] }, { verbatim: 'large' })).toEqual({ content: [] });
   });
 
   it('is written between what comes before and after it, under the id of its reader', async () => {
-    const bytes = await answered(result, { verbatim: true });
+    const bytes = await answered(result, { verbatim: 'large' });
     const lines = (await written(bytes, 'newline')).split('\n');
     expect(lines.map((line) => line && JSON.parse(line))).toEqual([
       { jsonrpc: '2.0', method: 'notifications/before' },
@@ -72,7 +72,7 @@ describe('a large result', () => {
   });
 
   it('is written in a frame of its length', async () => {
-    const text = Buffer.from(await written(await answered(result, { verbatim: true }), 'content-length'));
+    const text = Buffer.from(await written(await answered(result, { verbatim: 'large' }), 'content-length'));
     const frames: unknown[] = [];
     for (let rest = text; rest.length > 0; ) {
       const head = /^Content-Length: (\d+)\r\n\r\n/.exec(rest.toString('latin1', 0, 64));
