@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { RPC_CODES } from '../errors.ts';
 import type { RpcResponse } from '../wire/message.ts';
-import { Verbatim } from '../wire/verbatim.ts';
+import { release, Verbatim } from '../wire/verbatim.ts';
 import { EventStream } from './events.ts';
 import { sendEmpty, sendPieces, sendText } from './reply.ts';
 import { requestIdOf, traceOf } from './trace.ts';
@@ -138,5 +138,10 @@ export class Answer {
 
 function textOf(answer: RpcResponse): string {
   const { result, id } = answer;
-  return result instanceof Verbatim ? Buffer.concat(result.answer(id)).toString('utf8') : JSON.stringify(answer);
+  if (!(result instanceof Verbatim)) return JSON.stringify(answer);
+  const pieces = result.answer(id);
+  const joined = Buffer.concat(pieces);
+  const text = joined.toString('utf8');
+  release([joined, ...pieces]);
+  return text;
 }

@@ -66,7 +66,9 @@ export function sendPieces(
   if (response.headersSent || response.destroyed) return;
   writeHead(response, status, sizeOf(pieces), headers);
   for (const piece of pieces) response.write(piece);
-  response.end(() => release(pieces));
+  // Also for a client that is cut before it has read them.
+  response.once('close', () => release(pieces));
+  response.end();
   cutStalled(response);
 }
 

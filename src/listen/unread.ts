@@ -12,8 +12,9 @@ export interface UnreadOptions {
   now?: () => number;
 }
 
-const CALM = 64 * 1024 * 1024;
-const MOST = 192 * 1024 * 1024;
+const CALM = 48 * 1024 * 1024;
+/** An event stream holds its answer twice: for the socket, and for a client that resumes. */
+const MOST = 96 * 1024 * 1024;
 /** ms for which a client that is merely busy is left alone. */
 const PATIENCE = 5000;
 

@@ -27,8 +27,9 @@ export interface StreamChannelOptions {
   /** Characters that may wait for a far side that does not read (default 1 MiB). */
   maxQueued?: number;
   /**
-   * Beyond `maxQueued`, `refuse` (default) refuses every message. `keep-answers` refuses all but answers, and stops reading
-   * while more than `maxBytes` wait: the far side gets every answer, and cannot ask for more than it takes.
+   * Beyond `maxQueued`, `refuse` (default) refuses every message. `keep-answers` refuses all but answers, and looks at no request
+   * while more than `maxBytes` wait: the far side gets every answer, and cannot ask for more than it takes. Results of requests that were
+   * under way by then are refused once `UNREAD` times as much waits; errors never are.
    */
   overflow?: 'refuse' | 'keep-answers';
   /** Called at the end of the input, where absent the channel closes: what is under way can then still be answered. */
@@ -44,7 +45,7 @@ export interface StreamChannelOptions {
 export interface StreamChannel extends Channel {
   /** Writes what is queued and ends the output; goes on reading. Resolves when it is written or cannot be. */
   end(): Promise<void>;
-  /** Characters that the far side has not taken yet. */
+  /** Characters that the far side has not taken yet, or that wait for that. */
   readonly queued: number;
 }
 
@@ -54,6 +55,8 @@ const MAX_QUEUED = 1024 * 1024;
  * done, as waiting for the event loop costs a system call more. Beyond, it waits for the loop, in which many connections may have something to send.
  */
 const FEW = 8;
+/** How often the largest message may wait for a far side that does not read. */
+const UNREAD = 4;
 /** Bytes by which a message may grow on its way: its id is another. */
 const SLACK = 64;
 /** How long `close` waits for a far side that does not read, in ms. */
@@ -73,6 +76,9 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   let scheduled = false;
   const traffic = new Traffic();
   let noInput = false;
+  /** What has come and is not looked at yet, as the far side does not read. */
+  const held: Buffer[] = [];
+  let heldBytes = 0;
   let ended = false;
   let closed = false;
 
@@ -113,12 +119,42 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   const written = () => {
     writing = 0;
     flush();
-    if (input.isPaused() && queued() <= maxBytes && !closed) input.resume();
+    takeHeld();
+  };
+
+  const isUnread = () => overflow === 'keep-answers' && queued() > maxBytes;
+
+  /** The end of the input is noticed also while nothing is looked at, unless too much comes before it. */
+  const take = (chunk: Buffer) => {
+    if (held.length === 0 && !isUnread()) {
+      deliver(decoder.push(chunk));
+      return;
+    }
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes > maxBytes) input.pause();
+  };
+
+  const takeHeld = () => {
+    if (held.length === 0) return;
+    while (held.length > 0 && !isUnread() && !closed) {
+      const chunk = held.shift() as Buffer;
+      heldBytes -= chunk.length;
+      deliver(decoder.push(chunk));
+    }
+    if (held.length > 0) return;
+    if (noInput) deliver(decoder.end());
+    else if (input.isPaused()) input.resume();
+  };
+
+  const isFull = (message: Message): boolean => {
+    if (overflow === 'refuse' || !isResponse(message)) return queued() >= maxQueued;
+    return message.error === undefined && queued() > UNREAD * maxBytes;
   };
 
   const send = (message: Message) => {
     if (ended || closed) throw undelivered('the connection is closed');
-    if (queued() >= maxQueued && !(overflow === 'keep-answers' && isResponse(message))) {
+    if (isFull(message)) {
       throw new McpxError('overloaded', `${subject} does not read: ${queued()} characters wait already`);
     }
     const framing = options.framing ?? decoder.framing ?? 'newline';
@@ -126,7 +162,6 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
       queueLarge(message.result.answer(message.id), framing);
     else queueText(encode(message, framing));
     traffic.sent(message);
-    if (overflow === 'keep-answers' && queued() > maxBytes) input.pause();
     if (scheduled || writing > 0) return;
     if (traffic.isLone(message)) {
       flush();
@@ -199,7 +234,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
 
   return {
     get queued() {
-      return closed ? 0 : queued();
+      return closed ? 0 : queued() + heldBytes;
     },
     start(to) {
       receiver = to;
@@ -207,11 +242,11 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
       output.on('error', (error: NodeJS.ErrnoException) => finish(isHangup(error) ? undefined : error));
       input.on('data', (chunk: Buffer) => {
         options.read?.(chunk.length);
-        deliver(decoder.push(chunk));
+        take(chunk);
       });
       input.on('error', finish);
       input.once('end', () => {
-        deliver(decoder.end());
+        if (held.length === 0) deliver(decoder.end());
         inputOver();
       });
       input.once('close', inputOver);

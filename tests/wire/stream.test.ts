@@ -146,17 +146,52 @@ describe('a channel over streams', () => {
     const answer = (id: number): Message => ({ jsonrpc: '2.0', id, result: 'x'.repeat(200) });
     for (let id = 0; id < 3; id++) channel.send(answer(id));
     expect(() => channel.send(note(1))).toThrow(expect.objectContaining({ code: 'overloaded' }));
-    expect(input.isPaused()).toBe(false);
     for (let id = 3; id < 6; id++) channel.send(answer(id));
-    expect(input.isPaused()).toBe(true);
     input.write(`${JSON.stringify(note(9))}\n`);
     await tick();
     expect(heard).toEqual([]);
+    expect(input.isPaused()).toBe(false);
+    input.write(`${JSON.stringify({ ...note(10), params: 'x'.repeat(1000) })}\n`);
+    await tick();
+    expect(input.isPaused()).toBe(true);
     release();
     await tick();
     await tick();
-    expect(heard).toEqual([note(9)]);
+    expect(input.isPaused()).toBe(false);
+    expect(heard[0]).toEqual(note(9));
     expect(writes.join('').match(/"id":/g)).toHaveLength(6);
+  });
+
+  test('bounds the answers that wait for a far side that does not read, and tells of each that is not among them', async () => {
+    const { channel, far, release, writes } = open({ overflow: 'keep-answers', maxQueued: 100, maxBytes: 1000 });
+    far.reading = false;
+    const answer = (id: number): Message => ({ jsonrpc: '2.0', id, result: 'x'.repeat(900) });
+    for (let id = 0; id < 5; id++) channel.send(answer(id));
+    expect(() => channel.send(answer(5))).toThrow('does not read');
+    channel.send({ jsonrpc: '2.0', id: 5, error: { code: -32000, message: 'the client does not read' } });
+    release();
+    await tick();
+    await tick();
+    expect(writes.join('').match(/"id":/g)).toHaveLength(6);
+    channel.send(answer(6));
+  });
+
+  test('notices the end of the input while the far side does not read, and still looks at what came before it', async () => {
+    const ended = vi.fn();
+    const { channel, far, input, release, heard } = open({
+      overflow: 'keep-answers',
+      maxBytes: 1000,
+      inputEnded: ended,
+    });
+    far.reading = false;
+    for (let id = 0; id < 3; id++) channel.send({ jsonrpc: '2.0', id, result: 'x'.repeat(900) });
+    input.end(`${JSON.stringify(note(1))}\n${JSON.stringify(note(2))}`);
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce());
+    expect(heard).toEqual([]);
+    expect(channel.queued).toBeGreaterThan(2700);
+    release();
+    await vi.waitFor(() => expect(heard).toEqual([note(1), note(2)]));
+    expect(channel.queued).toBe(0);
   });
 
   const endings: [title: string, end: (world: ReturnType<typeof open>) => void, expected: object | undefined][] = [
