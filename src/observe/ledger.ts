@@ -36,7 +36,7 @@ export interface Ledger {
 export interface LedgerOptions {
   /** Where counts outlive the process; without one they end with it. */
   file?: string;
-  log?: Pick<Log, 'warn' | 'debug'>;
+  log?: Pick<Log, 'warn'>;
 }
 
 /** Grows when the form of the file changes; another one is begun anew. */

@@ -17,7 +17,7 @@ export interface Saver<Whole, News> {
 export interface SaverOptions<Whole, News> {
   /** Without one nothing is written, and news stay news. */
   file: string | undefined;
-  log: Pick<Log, 'warn' | 'debug'> | undefined;
+  log: Pick<Log, 'warn'> | undefined;
   /** What the counts are of, for the log. */
   subject: string;
   /** The beginning of new news. */
@@ -42,6 +42,11 @@ export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Sa
   /** The rest would be the same every ten seconds. */
   let told = false;
 
+  const tell = (failed: string, target: string, error: unknown) => {
+    if (!told) log?.warn(`${subject} could not be ${failed} "${target}": ${messageOf(error)}`);
+    told = true;
+  };
+
   async function save(target: string): Promise<void> {
     timer = undefined;
     if (options.isNothing(news)) return;
@@ -55,8 +60,7 @@ export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Sa
       };
       await withLock(target, merge, { wait: PATIENCE });
     } catch (error) {
-      if (!told) log?.warn(`${subject} could not be written to "${target}": ${messageOf(error)}`);
-      told = true;
+      tell('written to', target, error);
     }
   }
 
@@ -71,7 +75,7 @@ export function createSaver<Whole, News>(options: SaverOptions<Whole, News>): Sa
       try {
         if (file !== undefined) written ??= options.read(file);
       } catch (error) {
-        log?.debug(`${subject} could not be read from "${file}": ${messageOf(error)}`);
+        tell('read from', String(file), error);
       }
       return written;
     },

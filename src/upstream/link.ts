@@ -69,7 +69,13 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     noise ??= NOT_JSON.exec(safe)?.[1];
     handlers.invalid?.(safe);
   };
-  const peer = createPeer(channel, { ...handlers, invalid, subject, maxIncoming: MAX_INCOMING, redact: redactor.error });
+  const peer = createPeer(channel, {
+    ...handlers,
+    invalid,
+    subject,
+    maxIncoming: MAX_INCOMING,
+    redact: redactor.error,
+  });
   const { startupTimeout: timeout } = spec;
   try {
     const introduction = options.introduction ?? { capabilities: {} };
