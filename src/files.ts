@@ -176,7 +176,7 @@ interface TempOptions {
 
 /** Whatever fails, a disk that is full for one: no part of it stays behind. */
 function writeTemp(file: string, text: string, { sync, like }: TempOptions): string {
-  sweepOnce(dirname(file), basename(file));
+  removeAbandonedTemps(dirname(file), basename(file));
   const name = `.${basename(file)}.${machine()}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`;
   const temp = join(dirname(file), name);
   const mode = like === undefined ? PRIVATE_FILE : like.mode & 0o777;
@@ -216,11 +216,12 @@ const OLD_TEMP = 24 * 60 * 60_000;
 /** Removes temporary files that processes left which were killed while they wrote; `name`: only those of that file. Never throws. */
 export function removeAbandonedTemps(folder: string, name?: string): void {
   try {
+    const here = machine();
     for (const entry of readdirSync(folder)) {
-      const [, of, where = machine(), pid] = TEMP.exec(entry) ?? [];
+      const [, of, where = here, pid] = TEMP.exec(entry) ?? [];
       if (pid === undefined || (name !== undefined && of !== name)) continue;
       const path = join(folder, entry);
-      const gone = where === machine() && !isAlive(Number(pid));
+      const gone = where === here && !isAlive(Number(pid));
       const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
       if (gone || age > OLD_TEMP) rmSync(path, { force: true });
     }
@@ -229,23 +230,9 @@ export function removeAbandonedTemps(folder: string, name?: string): void {
   }
 }
 
-const swept = new Set<string>();
-/** Files that are remembered as looked after. */
-const MAX_SWEPT = 1000;
-
-function sweepOnce(folder: string, name: string): void {
-  const file = join(folder, name);
-  if (swept.has(file) || swept.size >= MAX_SWEPT) return;
-  swept.add(file);
-  removeAbandonedTemps(folder, name);
-}
-
-let known: string | undefined;
-
 /** Where numbers of processes mean the same: a container has its own. */
 function machine(): string {
-  known ??= createHash('sha256').update(`${hostname()}/${processNamespace()}`).digest('hex').slice(0, 8);
-  return known;
+  return createHash('sha256').update(`${hostname()}/${processNamespace()}`).digest('hex').slice(0, 8);
 }
 
 function processNamespace(): string {
