@@ -39,7 +39,8 @@ function exchange({ port, path, method = 'POST', headers, body, agent, patience,
     );
     const fail = (error) => {
       clearTimeout(timer);
-      reject(error instanceof Lost ? error : new Lost(`${error.code ?? ''} ${error.message}`.trim()));
+      const reused = sent.reusedSocket ? ' on a kept connection' : '';
+      reject(error instanceof Lost ? error : new Lost(`${error.code ?? ''} ${error.message}${reused}`.trim()));
     };
     sent.on('error', fail);
     sent.on('response', (response) => {
@@ -67,6 +68,12 @@ function exchange({ port, path, method = 'POST', headers, body, agent, patience,
   });
 }
 
+/**
+ * Connections that were not used for a while are closed by the client, well before mcpx does (75 s): a request that is sent at the moment
+ * of such a closing is lost, which no server can prevent.
+ */
+const openAgent = (keepAlive) => new Agent({ keepAlive, maxSockets: 256, timeout: 20_000 });
+
 const LEGACY_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
 /**
@@ -74,7 +81,7 @@ const LEGACY_HEADERS = { 'content-type': 'application/json', accept: 'applicatio
  * `heard` is told of every notification.
  */
 export function httpClient({ port, path, token, kind, keepAlive, roots, patience, heard = () => undefined }) {
-  let agent = new Agent({ keepAlive, maxSockets: 256 });
+  let agent = openAgent(keepAlive);
   const streams = new Set();
   let session;
   let lastId = 0;
@@ -159,7 +166,7 @@ export function httpClient({ port, path, token, kind, keepAlive, roots, patience
     /** Closes the connections that are kept; not for a moment in which something is asked. */
     rest() {
       agent.destroy();
-      agent = new Agent({ keepAlive, maxSockets: 256 });
+      agent = openAgent(keepAlive);
     },
     /** Ends the session. */
     async end() {
