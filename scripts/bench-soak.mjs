@@ -224,6 +224,7 @@ async function soak(setup, minutes) {
     say('soak', `warm-up, ${Math.round(warmUp(total) / 1000)} s`);
     await work(world, warmUp(total));
     moments.first = await quiet(world);
+    for (const [name, first] of Object.entries(moments.first)) first['memory MB'] = world.most[name]['memory MB'];
     say('soak', `${minutes} minutes`);
     await work(world, total);
     moments.last = await quiet(world);
