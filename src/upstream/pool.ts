@@ -1,14 +1,14 @@
 /** All connections of one profile: who shares which, bounded starts, the common end. */
 import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
-import type { Params, RpcRequest } from '../wire/message.ts';
-import type { About, Incoming } from '../wire/peer.ts';
+import type { RpcRequest } from '../wire/message.ts';
 import type { ChildLimit } from './child-limit.ts';
-import { type Connection, type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
+import { type Connection, type ConnectionOptions, createConnection } from './connection.ts';
 import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './member.ts';
 import type { ChildRecords } from './owners.ts';
-import { isFurther, keyAt, type PendingQuestions } from './pending-questions.ts';
+import { isFurther, keyAt } from './pending-questions.ts';
 import { perCall } from './percall.ts';
+import { eventsOf, type PoolEvents } from './pool-events.ts';
 import { createSlots } from './queue.ts';
 import {
   type Caller,
@@ -23,26 +23,14 @@ import { viewOf } from './stateless.ts';
 import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
 
+export type { Heard } from './pool-events.ts';
 export type { Caller } from './sharing.ts';
-
-/** A notification of an upstream, and the request it belongs to, as far as that can be told. */
-export interface Heard {
-  method: string;
-  params: Params | undefined;
-  about: About | undefined;
-}
 
 export interface PoolOptions {
   servers: ServerSpec[];
   settings: Pick<Settings, 'connect' | 'limits' | 'health'> & Partial<Pick<Settings, 'offline'>>;
   log: Log;
-  events?: {
-    /** Of connections that outlive a call. */
-    state?: (server: string, state: ConnectionState, connection: Connection) => void;
-    notification?: (server: string, notification: Heard, connection: Connection) => void;
-    /** Answers a request of an upstream other than `ping`; absent: -32601. */
-    request?: (server: string, request: RpcRequest, incoming: Incoming, connection: Connection) => Promise<unknown>;
-  };
+  events?: PoolEvents;
   /** What was stored of a server: what worked the last time is tried first. */
   recall?: ConnectionOptions['recall'];
   /** Where children are written down while they run. */
@@ -275,37 +263,4 @@ function takeOver(member: Member, connection: Connection): void {
   for (const other of member.shared.values()) {
     if (other !== connection && !member.claimed.has(other)) void other.rest();
   }
-}
-
-interface Own {
-  self: () => Connection;
-  state: (state: ConnectionState) => void;
-  /** Told of questions first; may refuse them. */
-  asked: ((request: RpcRequest) => void) | undefined;
-  questions: PendingQuestions;
-}
-
-/** The events of the pool as one connection's own. */
-function eventsOf(
-  server: string,
-  events: PoolOptions['events'] = {},
-  { self, state, asked, questions }: Own,
-): NonNullable<ConnectionOptions['events']> {
-  const { notification, request } = events;
-  return {
-    state,
-    ...(notification && {
-      notification: (method, params, about) => notification(server, { method, params, about }, self()),
-    }),
-    ...(request && {
-      async request(question, incoming) {
-        asked?.(question);
-        const { about, origin } = incoming;
-        const answer = request(server, question, incoming, self());
-        // One that came on the stream of its call takes nothing from others.
-        if (about?.asked === undefined || origin !== undefined) return answer;
-        return answer.finally(questions.begin(self(), about.party));
-      },
-    }),
-  };
 }
