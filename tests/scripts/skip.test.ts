@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ensureInstalled, installState } from '../../scripts/setup.mjs';
 import { hashInputs, isFresh, writeStamp } from '../../scripts/stamp.mjs';
 import { inTurn } from '../../scripts/turn.mjs';
@@ -103,7 +103,8 @@ describe('an installation', () => {
 });
 
 describe('two builds at once', () => {
-  it('take turns, and leave no lock behind', async () => {
+  it('take turns, say so, and leave no lock behind', async () => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const file = join(root, 'build', '.lock');
     const order: string[] = [];
     let release = () => {};
@@ -118,6 +119,8 @@ describe('two builds at once', () => {
     expect(readFileSync(file, 'utf8')).toBe(String(process.pid));
     release();
     await Promise.all([first, second]);
+    for (const [text] of said.mock.calls) expect(text).toBe(`wait      for the build of process ${process.pid}\n`);
+    said.mockRestore();
     expect(order).toEqual(['first begins', 'first ends', 'second']);
     expect(() => readFileSync(file)).toThrow('ENOENT');
   });
