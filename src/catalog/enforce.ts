@@ -5,7 +5,7 @@ import type { Log } from '../observe/log.ts';
 import { createComparison } from './digest.ts';
 import type { ListedTool, Tool } from './list.ts';
 import { createAcceptance, lockedOf } from './lock.ts';
-import type { Locked, LockedServer, LockFile, LockState } from './lock-file.ts';
+import type { Locked, LockedServer, LockFile, LockReading, LockState } from './lock-file.ts';
 import { createTeller, few, type Lesson, type Pins, type SessionPins } from './pins.ts';
 import { launchKey } from './store.ts';
 
@@ -28,6 +28,10 @@ export function createGuard({ log, file }: GuardOptions): Pins {
   /** The last list of each server by its name, for a lock file that was replaced by one which does not have it. */
   const lessons = new Map<string, Lesson>();
   let known: Known = { state: new Map() };
+  /** Whether `known` is more than a beginning. */
+  let begun = false;
+  /** Why the file could not be read, while that is so. */
+  let unread: string | undefined;
   let looked = Number.NEGATIVE_INFINITY;
   let revision = 0;
 
@@ -42,12 +46,22 @@ export function createGuard({ log, file }: GuardOptions): Pins {
     if (now - looked < patience) return known;
     looked = now;
     const reading = file?.read();
-    // One that was removed is no reason to forget what was accepted; the next start begins anew.
-    if (reading === undefined || (reading.kind === 'missing' && known.state !== undefined)) return known;
-    const next = reading.kind === 'broken' ? reading.error : reading.kind === 'missing' ? new Map() : reading.state;
-    const same = next instanceof McpxError ? next.message === known.broken?.message : next === known.state;
-    if (!same) take(next);
+    if (reading !== undefined && !outlasts(reading)) {
+      const next = reading.kind === 'broken' ? reading.error : reading.kind === 'missing' ? new Map() : reading.state;
+      const same = next instanceof McpxError ? next.message === known.broken?.message : next === known.state;
+      if (!same) take(next);
+    }
+    begun = true;
     return known;
+  };
+  /** A file that was removed, or cannot be read for now, is no reason to forget what was accepted; the next start begins anew. */
+  const outlasts = (reading: LockReading): boolean => {
+    const failure = reading.kind === 'broken' && reading.unread ? reading.error.message : undefined;
+    const holds = known.state !== undefined && begun && (reading.kind === 'missing' || failure !== undefined);
+    if (holds && failure !== undefined && failure !== unread)
+      log.error(`${failure}; what was accepted before holds, and nothing else`);
+    unread = failure;
+    return holds;
   };
   const take = (next: LockState | McpxError) => {
     revision += 1;

@@ -30,7 +30,8 @@ export type LockState = Map<string, LockedServer>;
 export type LockReading =
   | { kind: 'missing' }
   | { kind: 'read'; state: LockState }
-  | { kind: 'broken'; error: McpxError };
+  /** `unread` = the system would not let it be read: what it says may be fine. */
+  | { kind: 'broken'; error: McpxError; unread: boolean };
 
 export interface LockFile {
   readonly path: string;
@@ -83,7 +84,9 @@ export function createLockFile({ path }: { path: string }): LockFile {
     setAside: () =>
       alone(() => {
         known = undefined;
-        if (read().kind !== 'broken') return undefined;
+        const reading = read();
+        if (reading.kind !== 'broken') return undefined;
+        if (isTransient(reading.error.cause)) throw reading.error;
         const aside = `${path}.damaged-${Date.now()}`;
         renameSync(path, aside);
         known = undefined;
@@ -109,12 +112,18 @@ function load(path: string): LockReading {
   } catch (error) {
     // A folder that does not exist because a file has its name holds no lock file.
     if (codeOf(error) === 'ENOTDIR') return { kind: 'missing' };
-    return { kind: 'broken', error: unusable(path, error) };
+    const unread = codeOf(error) !== undefined;
+    return { kind: 'broken', error: unusable(path, error, unread ? 'read' : 'used'), unread };
   }
 }
 
-function unusable(path: string, cause: unknown): McpxError {
-  return new McpxError('refused', `the lock file "${path}" cannot be used: ${messageOf(cause)}`, {
+/** A system that is short of something says nothing of the file. */
+function isTransient(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY'].includes(codeOf(error) ?? '');
+}
+
+function unusable(path: string, cause: unknown, verb: 'read' | 'used'): McpxError {
+  return new McpxError('refused', `the lock file "${path}" cannot be ${verb}: ${messageOf(cause)}`, {
     hint: 'put back a copy of it, or run: mcpx lock, which sets it aside and locks what every tool is now',
     cause,
   });

@@ -223,7 +223,7 @@ describe('lock: enforce', () => {
     ]);
     for (const one of running) {
       await one.wrote('stderr', said);
-      expect(await one.shown()).toContain('cannot be used');
+      expect(await one.shown()).toContain(said);
       const answer = await one.call();
       expect(answer).toContain(said);
       expect(answer).toContain('mcpx lock');
@@ -244,7 +244,7 @@ describe('lock: enforce', () => {
     const world = stage({ lock: 'enforce' });
     mkdirSync(lockPath(world.place), { recursive: true });
     const one = await client(world.place, world.file);
-    expect(await one.call()).toContain('cannot be used');
+    expect(await one.call()).toContain('cannot be read');
     expect(await run(['lock', '--config', world.file], world.place)).toMatchObject({ code: 0 });
     expect(await one.call()).toBe('read ran');
   });
