@@ -223,7 +223,7 @@ describe('lock: enforce', () => {
     ]);
     for (const one of running) {
       await one.wrote('stderr', said);
-      expect(await one.shown()).toContain(said);
+      expect(await one.shown()).toContain('cannot be used');
       const answer = await one.call();
       expect(answer).toContain(said);
       expect(answer).toContain('mcpx lock');
