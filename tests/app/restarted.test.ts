@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../src/app/app.ts';
 import { type Config, DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { SILENT } from '../../src/observe/log.ts';
-import { PATIENCE } from '../setup/until.ts';
+import { PATIENCE, until } from '../setup/until.ts';
 import { end, type HttpWorld, json, type Seen, serveHttp } from '../upstream/http-world.ts';
 import { httpSpec } from '../upstream/world.ts';
 
@@ -61,6 +61,8 @@ function stage({ url }: HttpWorld, lock: Settings['lock'], more: object = {}) {
     return {
       introduce: () =>
         request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'c', version: '1' } }),
+      /** Whether mcpx knows that its server cannot be reached. */
+      isDown: () => JSON.stringify(app.status()).includes('"state":"backoff"'),
       shown: async () => (await request('tools/list')).tools.map((tool: { description: string }) => tool.description),
       call: () =>
         request('tools/call', { name: 's__read', arguments: {} }).then(
@@ -104,7 +106,8 @@ describe.each(['session', 'enforce'] as const)('with lock: %s', (lock) => {
       await server.stop();
       // Where there are no sessions, only one that cannot be reached is seen to start again.
       const waiting = other.call();
-      setTimeout(() => void server.start(), 100);
+      await until(other.isDown);
+      await server.start();
       expect(await waiting).toMatch(HELD);
       // By now it has been listed in the background.
       await delay(200);
@@ -126,6 +129,8 @@ test('a new version of a modern server is shown to clients of every set of capab
   await server.stop();
   Object.assign(server.state, { version: '2', description: 'better' });
   const waiting = other.call();
+  // Where there are no sessions, only one that cannot be reached is seen to start again.
+  await until(other.isDown);
   await server.start();
   expect(await waiting).toBe('ran');
   await expect.poll(() => client.shown()).toEqual(['better']);
