@@ -4,6 +4,7 @@ import type { Message } from '../../src/wire/message.ts';
 import type { Receiver } from '../../src/wire/peer.ts';
 import { createStreamChannel, type StreamChannelOptions } from '../../src/wire/stream.ts';
 import { passTime, stopClock } from '../setup/clock.ts';
+import { until } from '../setup/until.ts';
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'n', params: { n } });
 const tick = () => new Promise((resolve) => setImmediate(resolve));
@@ -186,11 +187,12 @@ describe('a channel over streams', () => {
     far.reading = false;
     for (let id = 0; id < 3; id++) channel.send({ jsonrpc: '2.0', id, result: 'x'.repeat(900) });
     input.end(`${JSON.stringify(note(1))}\n${JSON.stringify(note(2))}`);
-    await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce());
+    await until(() => ended.mock.calls.length === 1);
     expect(heard).toEqual([]);
     expect(channel.queued).toBeGreaterThan(2700);
     release();
-    await vi.waitFor(() => expect(heard).toEqual([note(1), note(2)]));
+    await until(() => heard.length === 2);
+    expect(heard).toEqual([note(1), note(2)]);
     expect(channel.queued).toBe(0);
   });
 
