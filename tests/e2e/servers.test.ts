@@ -11,7 +11,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { nodeLock } from '../../scripts/node.mjs';
 import { hostTarget } from '../../scripts/project.mjs';
 import { oneMessagePerTurn } from '../setup/one-message-per-turn.ts';
-import { EXECUTABLE, emptyPlace, type Place, serverScript, start, WINDOWS } from './program.ts';
+import { EXECUTABLE, emptyPlace, type Place, run, serverScript, start, WINDOWS } from './program.ts';
 
 const node = process.execPath;
 
@@ -31,6 +31,13 @@ function realServers(place: Place): string {
       dead: { command: 'no-such-program-anywhere' },
     },
   });
+}
+
+/** Stores what the servers offer, before a client is connected: the first menu waits for no server that was never listed. */
+async function fillCatalog(place: Place, config: string): Promise<void> {
+  // One of the servers is dead, and so the exit code is not 0.
+  const { stdout } = await run(['tools', '--config', config], place);
+  expect(stdout).toContain('everything');
 }
 
 interface Called {
@@ -65,7 +72,9 @@ async function connect(place: Place, args: string[]) {
 describe('the SDK client over stdio', () => {
   test('sees two tools, a third for resources, and uses every live server through them', async () => {
     const place = emptyPlace();
-    const { client, call, stderr } = await connect(place, ['serve', realServers(place)]);
+    const config = realServers(place);
+    await fillCatalog(place, config);
+    const { client, call, stderr } = await connect(place, ['serve', config]);
     expect(client.getServerVersion()?.name).toBe('mcpx');
 
     const { tools } = await client.listTools();
@@ -187,7 +196,9 @@ test('a client that can be asked sees what a server offers to such clients, and 
 
 test('the SDK client works over HTTP', async () => {
   const place = emptyPlace();
-  const gateway = start(['serve', realServers(place), '--port', '0'], place);
+  const config = realServers(place);
+  await fillCatalog(place, config);
+  const gateway = start(['serve', config, '--port', '0'], place);
   const [, url = ''] = (await gateway.wrote('stderr', /listening on (\S+)/)) as RegExpExecArray;
   const client = new Client({ name: 'e2e', version: '1.0.0' });
   await client.connect(new StreamableHTTPClientTransport(new URL(url)));
@@ -219,10 +230,11 @@ describe('the Inspector CLI', () => {
     expect(existsSync(inspector)).toBe(true);
     const place = emptyPlace();
     const config = realServers(place);
-    const run = promisify(execFile);
+    await fillCatalog(place, config);
+    const execute = promisify(execFile);
     const inspect = async (...args: string[]) => {
       const words = [inspector, EXECUTABLE, 'serve', config, ...args];
-      const { stdout } = await run(newNode, words, { cwd: place.cwd, env: place.env });
+      const { stdout } = await execute(newNode, words, { cwd: place.cwd, env: place.env });
       return JSON.parse(stdout);
     };
     const list = await inspect('--method', 'tools/list');
