@@ -82,6 +82,7 @@ export class Answer {
     const { result, id } = answer;
     const alone = this.#stream === undefined && !this.#options.batch;
     if (alone && result instanceof Verbatim) this.#bytes = result.answer(id);
+    else if (!this.#options.batch && result instanceof Verbatim) this.#stream?.push(result.answer(id), { kept: true });
     else this.#write(this.#fitting(textOf(answer), id));
     this.#given += 1;
     this.#status = status;

@@ -1,5 +1,6 @@
 /** Event streams that outlive their HTTP response: a bounded log of events, and at most one response that reads it. */
 import type { ServerResponse } from 'node:http';
+import { LARGE, release } from '../wire/verbatim.ts';
 import { cutStalled, headersOf } from './reply.ts';
 
 /** Characters of notifications that one stream keeps, written or not; then the oldest go. Answers and questions stay. */
@@ -13,7 +14,8 @@ const RETRY = 1000;
 
 interface Entry {
   seq: number;
-  text: string;
+  /** Bytes where it is large: those that the socket takes, and not a second copy. */
+  text: string | Buffer;
   /** Never dropped: an answer or a question. */
   kept: boolean;
 }
@@ -62,12 +64,12 @@ export class EventStream {
     return this.#entries.slice(this.#next).reduce((sum, { text }) => sum + text.length, 0);
   }
 
-  /** Queues an event; what is not `kept` may be dropped when nobody reads. */
-  push(data: string, { kept, event }: { kept: boolean; event?: string }): void {
+  /** Queues an event; what is not `kept` may be dropped when nobody reads. Data in pieces is of no use to anybody afterwards. */
+  push(data: string | Buffer[], { kept, event }: { kept: boolean; event?: string }): void {
     if (this.#ended) return;
     const seq = ++this.#seq;
     const id = this.name === undefined ? '' : `id: ${this.name}-${seq}\n`;
-    const text = `${event === undefined ? '' : `event: ${event}\n`}${id}data: ${data}\n\n`;
+    const text = written(`${event === undefined ? '' : `event: ${event}\n`}${id}data: `, data);
     this.#entries.push({ seq, text, kept });
     if (kept) this.#kept += text.length;
     else this.#notifications += text.length;
@@ -165,6 +167,16 @@ export class EventStream {
     clearInterval(this.#timer);
     this.#response = undefined;
   }
+}
+
+function written(head: string, data: string | Buffer[]): string | Buffer {
+  if (typeof data === 'string') {
+    const text = `${head}${data}\n\n`;
+    return data.length < LARGE ? text : Buffer.from(text);
+  }
+  const text = Buffer.concat([Buffer.from(head), ...data, Buffer.from('\n\n')]);
+  release(data);
+  return text;
 }
 
 export interface AttachOptions {

@@ -16,6 +16,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from './message.ts';
+import { Verbatim } from './verbatim.ts';
 
 /** Messages over something: a process's pipes, HTTP requests, memory. One per conversation. */
 export interface Channel {
@@ -145,6 +146,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     try {
       channel.send(answer);
     } catch (error) {
+      if (answer.result instanceof Verbatim) answer.result.discard();
       // A result that cannot be written (too large, too deep) must not leave the far side waiting.
       trySend({ jsonrpc: '2.0', id: answer.id, error: toRpcError(error) });
     }

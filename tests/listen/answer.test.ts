@@ -1,7 +1,10 @@
 /** The answers to one POST, without a socket. */
 import type { ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { Answer } from '../../src/listen/answer.ts';
+import { EventStream } from '../../src/listen/events.ts';
+import { Verbatim } from '../../src/wire/verbatim.ts';
 
 function collect(batch: boolean, owed: number) {
   let sent = '';
@@ -34,4 +37,23 @@ test('that stand alone are as large as they are', () => {
   const { give, sent } = collect(false, 1);
   give(7, 70);
   expect(sent().result).toHaveLength(70 * 1024 * 1024);
+});
+
+test('that are large are on an event stream the very bytes that are kept for a client that resumes', () => {
+  const taken: unknown[] = [];
+  const open = () => {
+    const response = new PassThrough();
+    response.write = ((part: unknown) => taken.push(part) > 0) as typeof response.write;
+    return Object.assign(response, { writeHead: () => undefined }) as unknown as ServerResponse;
+  };
+  const stream = new EventStream({ name: 's' });
+  const streams = { open: () => stream, finished: () => undefined };
+  const accepts = { json: false, events: true };
+  const answer = new Answer({ response: open(), accepts, owed: 1, batch: false, streams });
+  const json = JSON.stringify({ content: [{ type: 'text', text: 'ä'.repeat(300_000) }] });
+  answer.give({ jsonrpc: '2.0', id: 1, result: new Verbatim([Buffer.from(json)]) });
+  stream.attach(open(), { after: 0 });
+  const [first, again] = taken.filter((part) => Buffer.isBuffer(part));
+  expect(first?.toString()).toBe(`id: s-1\ndata: {"jsonrpc":"2.0","id":1,"result":${json}}\n\n`);
+  expect(again).toBe(first);
 });

@@ -1,7 +1,8 @@
 /** Large answers on their way through: as bytes for who asked for that, read in full for everybody else. */
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
-import { createPeer, type RequestOptions } from '../../src/wire/peer.ts';
+import { describe, expect, it, vi } from 'vitest';
+import type { Message } from '../../src/wire/message.ts';
+import { createPeer, type Receiver, type RequestOptions } from '../../src/wire/peer.ts';
 import { createStreamChannel } from '../../src/wire/stream.ts';
 import { LARGE, release, Verbatim } from '../../src/wire/verbatim.ts';
 
@@ -86,6 +87,23 @@ describe('a large result', () => {
 });
 
 describe('memory that is given back', () => {
+  it('is that of a result that cannot be sent, whose reader is told so', async () => {
+    const piece = Buffer.from(new ArrayBuffer(100));
+    const sent: Message[] = [];
+    let receiver: Receiver | undefined;
+    const send = (message: Message) => {
+      if ('result' in message) throw new Error('the client does not read');
+      sent.push(message);
+    };
+    const start = (to: Receiver) => {
+      receiver = to;
+    };
+    createPeer({ start, send, close: async () => undefined }, { request: async () => new Verbatim([piece]) });
+    receiver?.message({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
+    await vi.waitFor(() => expect(sent).toMatchObject([{ id: 1, error: { message: 'the client does not read' } }]));
+    expect(piece.length).toBe('transfer' in ArrayBuffer.prototype ? 0 : 100);
+  });
+
   it('is that of whole pieces only, where Node can do that', () => {
     const whole = Buffer.from(new ArrayBuffer(100));
     const larger = Buffer.from(new ArrayBuffer(100));
