@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { PATIENCE } from '../setup/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -105,6 +105,12 @@ export function run(
   const running = start(args, place);
   running.child.stdin?.end(input);
   return running.finished;
+}
+
+/** Stores what the servers offer, before a client is connected: the first menu waits for no server that was never listed. */
+export async function fillCatalog(place: Place, config: string): Promise<void> {
+  // The exit code is not 0 where one of the servers is dead.
+  expect((await run(['tools', '--config', config], place)).stdout).not.toBe('');
 }
 
 /** The JSON-RPC lines of stdout. */

@@ -1,7 +1,7 @@
 /** What the executable saves in front of real servers: `mcpx tokens` before, `mcpx stats` after. */
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
-import { converse, emptyPlace, INITIALIZE, type Place, run, serverScript } from './program.ts';
+import { converse, emptyPlace, fillCatalog, INITIALIZE, type Place, run, serverScript } from './program.ts';
 
 const node = process.execPath;
 
@@ -28,6 +28,7 @@ async function talk(place: Place, config: string) {
 test('mcpx tokens is near what a tokenizer counts', async () => {
   const place = emptyPlace();
   const config = realServers(place);
+  await fillCatalog(place, config);
   const { tools, instructions } = await talk(place, config);
   const { code, stdout } = await run(['tokens', '--config', config, '--json'], place);
   expect(code).toBe(0);
@@ -42,6 +43,7 @@ test('mcpx tokens is near what a tokenizer counts', async () => {
 test('what two clients saved at the same time is added up', async () => {
   const place = emptyPlace();
   const config = realServers(place);
+  await fillCatalog(place, config);
   await Promise.all([talk(place, config), talk(place, config)]);
   const { code, stdout } = await run(['stats', '--json'], place);
   expect(code).toBe(0);

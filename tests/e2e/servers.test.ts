@@ -11,7 +11,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { nodeLock } from '../../scripts/node.mjs';
 import { hostTarget } from '../../scripts/project.mjs';
 import { oneMessagePerTurn } from '../setup/one-message-per-turn.ts';
-import { EXECUTABLE, emptyPlace, type Place, run, serverScript, start, WINDOWS } from './program.ts';
+import { EXECUTABLE, emptyPlace, fillCatalog, type Place, serverScript, start, WINDOWS } from './program.ts';
 
 const node = process.execPath;
 
@@ -31,13 +31,6 @@ function realServers(place: Place): string {
       dead: { command: 'no-such-program-anywhere' },
     },
   });
-}
-
-/** Stores what the servers offer, before a client is connected: the first menu waits for no server that was never listed. */
-async function fillCatalog(place: Place, config: string): Promise<void> {
-  // One of the servers is dead, and so the exit code is not 0.
-  const { stdout } = await run(['tools', '--config', config], place);
-  expect(stdout).toContain('everything');
 }
 
 interface Called {

@@ -1,7 +1,7 @@
 /** Fifty servers and a catalog on disk: the first answers come from it, and only what is called is started. */
 import { describe, expect, test } from 'vitest';
 import { treeOf } from './processes.ts';
-import { converse, emptyPlace, fixture, INITIALIZE, type Place } from './program.ts';
+import { converse, emptyPlace, fillCatalog, fixture, INITIALIZE, type Place } from './program.ts';
 
 const COUNT = 50;
 const names = Array.from({ length: COUNT }, (_, index) => `s${index}`);
@@ -16,6 +16,7 @@ describe.skipIf(process.platform !== 'linux')('with a warm catalog of fifty serv
   test('nothing is started until the first call, and then one server', async () => {
     const place = emptyPlace();
     const config = fiftyServers(place);
+    await fillCatalog(place, config);
     const greet = async () => {
       const session = converse(['serve', config], place);
       const { result } = await session.request('initialize', INITIALIZE);
