@@ -173,7 +173,7 @@ async function work(world, ms) {
   clearTimeout(timer);
 }
 
-/** What is held while nothing is asked, with everything running that the clients need. */
+/** Samples memory, handles and children while no client calls and every needed server runs. */
 async function quiet({ processes, actors }) {
   await Promise.all(actors.map((actor) => actor.greet()));
   for (const { client } of actors) client.rest();

@@ -81,7 +81,7 @@ function restarts(world, stop) {
   );
 }
 
-/** What is done to the config of the gateway, in turns. None of these may fail a call, but where a server is removed. */
+/** Edits of the gateway's config, in turns. Only the removal of a server may fail a call. */
 const RELOADS = {
   async describe({ config }, count) {
     config.describe(`the description number ${count}`);

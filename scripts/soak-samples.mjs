@@ -1,4 +1,4 @@
-/** What `bench-soak.mjs` sees of processes from outside (/proc, Linux only), and whether it grew. */
+/** Samples of processes for `bench-soak.mjs`, taken from /proc (Linux only), and the judgement whether they grew. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 

@@ -72,7 +72,7 @@ function readReport(file) {
 }
 
 /**
- * What became of one run: its counts, and an exit code that is 0 only where nothing failed. A run that failed without a failed test (vitest
+ * The result of one run: its counts, and an exit code that is 0 only where nothing failed. A run that failed without a failed test (vitest
  * itself failed, coverage is below its bars, an error came outside of any test, a test was skipped that must not be) counts as one more.
  */
 export function outcomeOf(code, report, { noSkip = false } = {}) {

@@ -26,7 +26,7 @@ export interface Observed {
   counts(): Counts;
   /** Opens the audit log that the settings name, in place of the one before; throws where it cannot be written. */
   audit(settings: Settings['audit'], redact?: AuditOptions['redact']): void;
-  /** What a person has to repair: the audit log cannot be written. */
+  /** Problems that a person has to repair: the audit log cannot be written. */
   problems(): string[];
   /** Why nothing may be called: every call has to be written down, and cannot be. */
   refusal(): McpxError | undefined;

@@ -52,13 +52,13 @@ export interface AppOptions {
   ledger?: Ledger;
   /** Which tools are used, over runs; nothing is counted unless told. */
   usage?: Usage;
-  /** What a person has to repair before everything works. */
+  /** Problems that a person has to repair before everything works. */
   problems?: string[];
   /** Where large results are kept until their sessions end; in memory unless told. */
   resultFolder?: string;
 }
 
-/** What all profiles have in common, and the rules for calls to the servers of this one. */
+/** The parts that all profiles share, and the rules for calls to the servers of this one. */
 export interface Common {
   observer: Pick<Observer, 'emit'>;
   prior: Prior;

@@ -184,7 +184,7 @@ export class Catalog {
 
   #restore(slot: Slot): void {
     if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
-    // What is shown of a server whose entry changed is newer than what was once stored for the new entry.
+    // A list that is shown of a server whose entry changed is newer than the list stored for the new entry.
     if (slot.hello !== undefined) return;
     const stored = this.#store.read(slot.spec);
     if (stored === undefined) return;

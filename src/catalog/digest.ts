@@ -19,7 +19,7 @@ export function digestOf(tool: Tool): Digest {
 /** Compares definitions; the digest of each is worked out once. */
 export interface Comparison {
   same(one: Tool, other: Tool): boolean;
-  /** What differs between two that are the same, such as `default of "since" (a time)`. */
+  /** The differences that were ignored between two equal definitions, such as `default of "since" (a time)`. */
   ignored(one: Tool, other: Tool): string[];
 }
 

@@ -18,7 +18,7 @@ export interface GuardOptions {
   file?: LockFile | undefined;
 }
 
-/** What is known to be accepted. Where the file cannot be used nothing is. */
+/** The accepted definitions. Nothing is accepted where the file cannot be used. */
 type Known = { state: LockState; broken?: undefined } | { state?: undefined; broken: McpxError };
 
 export function createGuard({ log, file }: GuardOptions): Pins {
@@ -161,7 +161,7 @@ export function createGuard({ log, file }: GuardOptions): Pins {
   };
 }
 
-/** What is said when an older lock file was completed. */
+/** The message for a lock file of an older format that was completed. */
 export function completed(server: string, added: string[]): string {
   return `the lock file was written by an older mcpx, which did not lock every field: these of server "${server}" are now locked as they are: ${few(added)}`;
 }

@@ -4,7 +4,7 @@ import type { ListedTool, Tool } from './list.ts';
 
 export type Tools = ReadonlyMap<string, ListedTool>;
 
-/** What a server said of its tools in one list. */
+/** The definitions of a server's tools in one list. */
 export interface Statement {
   /** As the server calls itself. */
   version: string;

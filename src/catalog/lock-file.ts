@@ -26,7 +26,7 @@ export interface LockedServer {
 /** By launch key: the same name may mean different servers in two profiles. */
 export type LockState = Map<string, LockedServer>;
 
-/** What the file says. One that cannot be used locks everything: nobody knows what was accepted. */
+/** The contents of the file. A file that cannot be used locks everything: nobody knows what was accepted. */
 export type LockReading =
   | { kind: 'missing' }
   | { kind: 'read'; state: LockState }
@@ -58,7 +58,7 @@ export function createLockFile({ path }: { path: string }): LockFile {
     const stamp = stampOf(path);
     if (known?.stamp === stamp) return known.reading;
     const reading = load(path);
-    // One that cannot be read now, as where no file handle is left, may be readable a moment later.
+    // A file that cannot be read now, as where no file handle is left, may be readable a moment later.
     known = reading.kind === 'broken' ? undefined : { stamp, reading };
     return reading;
   };
@@ -160,7 +160,7 @@ function readServer(value: unknown, isFirstFormat: boolean): [string, LockedServ
   if (typeof key !== 'string' || typeof name !== 'string' || typeof version !== 'string')
     throw new Error('a server has no key, name or version');
   const accepted = readTools(tools, name, isFirstFormat);
-  // What waits is found again with the next list, in full.
+  // The next list finds all waiting changes again.
   return [
     key,
     { name, version, tools: accepted, waiting: isFirstFormat ? new Map() : readTools(waiting, name, false) },

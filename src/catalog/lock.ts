@@ -15,7 +15,7 @@ export interface Acceptance {
   /** Whether a tool is the one that was accepted. */
   isAccepted(locked: Locked | undefined, tool: Tool): boolean;
   changes(server: LockedServer, live: ReadonlyMap<string, Locked>): Change[];
-  /** What is not accepted of a list; what other lists are waiting for goes on waiting. */
+  /** The changes of a list that are not accepted; waiting changes of other lists stay. */
   waiting(server: LockedServer, live: ReadonlyMap<string, Locked>): Map<string, Locked>;
   /** Whether the same definitions wait. */
   sameWaiting(one: ReadonlyMap<string, Locked>, other: ReadonlyMap<string, Locked>): boolean;

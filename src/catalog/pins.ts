@@ -80,7 +80,7 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
   const tell = createTeller(log);
   /** By the owner of the connection, while it is here, then by server and set. */
   const lists = new Map<string, Map<string, Followed>>([[SHARED, new Map()]]);
-  /** What the catalog shows to clients of whom nothing else is known: by server and set, and by server alone, whoever had it listed. */
+  /** The definitions that the catalog shows to clients without a history: by server and set, and by server alone, whoever had it listed. */
   const latest = new Map<string, Followed>();
   /** Counts lists, so that it can be told what came before what. */
   let clock = 0;

@@ -22,7 +22,7 @@ export interface Normalised {
   ignored: Ignored[];
 }
 
-/** What kind of value is at a place: that decides what of it is compared. */
+/** The kind of value at a place, which decides how it is compared. */
 type Kind = 'tool' | 'schema' | 'names' | 'sample' | 'set' | 'plain';
 
 const DATE = '\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])';

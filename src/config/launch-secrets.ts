@@ -41,7 +41,7 @@ export function launchSecrets({ spec, launch, filled, own }: LaunchValues): stri
   return [...found];
 }
 
-/** What is not set by the entry's `env`: arguments, inherited variables, the URL, headers, OAuth. */
+/** Values that do not come from the entry's `env`: arguments, inherited variables, the URL, headers, OAuth. */
 function otherParts(launch: Launch): (readonly [name: string, part: string])[] {
   if (launch.type === 'builtin') return [];
   if (!('url' in launch)) return [...argumentsOf(launch), ...inherited(launch.env)];

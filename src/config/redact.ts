@@ -4,7 +4,7 @@ import { argumentParts, isHarmless, KNOWN_TOKEN, publicSecrets, secretParts } fr
 
 export { isCredentialName } from './sensitive.ts';
 
-/** What is shown in the place of a secret. */
+/** The text that stands in the place of a secret. */
 export type Stars = (secret: string) => string;
 
 const THREE: Stars = () => '***';
@@ -71,7 +71,7 @@ function spelling(text: string, part: string): string {
   return text.includes(part) ? part : JSON.stringify(part).slice(1, -1);
 }
 
-/** What stands between placeholders is hidden; what holds them together is not. */
+/** Hides the text between placeholders, but not the separators. */
 function starred(secret: string, stars: Stars): string {
   const literals = secret.split(MARK);
   const shown = (literal: string): string => (literals.length > 1 && isHarmless(literal) ? literal : stars(literal));

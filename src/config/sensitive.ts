@@ -89,7 +89,7 @@ export function secretParts(name: string, value: string): string[] {
   return bare === undefined ? [value, ...pairParts(value)] : [bare, ...basicParts(bare)];
 }
 
-/** What stands under the name of a credential and is none: a switch, nothing at all, the file that holds it. */
+/** Values under the name of a credential that are no secret: a switch, nothing at all, the file that holds it. */
 function isNoCredential(value: string): boolean {
   const text = value.trim();
   return /^(?:true|false|yes|no|on|off|none|null|[01]|[^\p{L}\p{N}]*)$/iu.test(text) || FILE.test(text);

@@ -62,7 +62,7 @@ function maskRecord<T>(values: Record<string, T>): Record<string, T> {
   return Object.fromEntries(masked);
 }
 
-/** What only its name tells: the id and the scopes of an OAuth client are no secret, and its secret is. */
+/** Keys whose name decides: the id and the scopes of an OAuth client are no secret, and its secret is. */
 function maskNamed(values: JsonRecord): JsonRecord {
   const masked = Object.entries(values).map(([name, value]) => {
     if (isRecord(value)) return [name, maskNamed(value)];

@@ -102,7 +102,7 @@ export interface Status {
   };
   /** Over all runs, where counts are kept. */
   savings: Savings;
-  /** What a person has to repair, such as an audit log that cannot be written; only for those who see everything. */
+  /** Problems that a person has to repair, such as an audit log that cannot be written; only for those who see everything. */
   problems?: string[];
 }
 

@@ -65,7 +65,7 @@ export function createLedger({ file, log }: LedgerOptions = {}): Ledger {
   };
 }
 
-/** What was written down, or undefined where there is nothing. */
+/** The totals in the file; undefined where there is none. */
 export function readTotals(file: string): Totals | undefined {
   const found = readSaved(file, FORMAT);
   return found !== undefined && isTotals(found) ? found : undefined;

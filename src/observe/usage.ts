@@ -90,7 +90,7 @@ function bounded(counts: Counts): Counts {
   );
 }
 
-/** What was written down. */
+/** The counts in the file. */
 function readCounts(file: string): Counts {
   const calls = readSaved(file, FORMAT)?.calls;
   const rows = (Array.isArray(calls) ? calls : []).filter(isRow).slice(0, MAX_TOOLS);

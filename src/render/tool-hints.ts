@@ -1,4 +1,4 @@
-/** What a tool says of its own effects. A server may contradict itself, and then the more dangerous word counts, everywhere. */
+/** The hints of a tool about its own effects. Where they contradict each other, the more dangerous one counts, everywhere. */
 
 type Annotations = Record<string, unknown> | undefined;
 

@@ -107,7 +107,7 @@ export async function answerQuestion(
   throw unattributed(server, request.method, about?.ambiguous ? 'several' : 'none');
 }
 
-/** Who uses a connection. */
+/** The principals that use a connection. */
 type Shared = Pick<Connection, 'owner' | 'principals'>;
 
 /**

@@ -23,7 +23,7 @@ export interface Stored extends Pick<Kept, 'isJson' | 'title'> {
 
 /** What one owner has kept. */
 export interface Shelf {
-  /** What is kept stays until it has not been used for `RESULT_LIFE`, or its owner has gone. Otherwise says why it is not kept. */
+  /** Keeps a result until it has not been used for `RESULT_LIFE` or its owner has gone; otherwise says why it is not kept. */
   put(kept: Kept): Promise<Stored | { notKept: string }>;
   /** Counts as use. */
   get(id: string): Promise<(Stored & Kept) | undefined>;
@@ -68,7 +68,7 @@ const SESSION_SHARE = 1 / 4;
 interface Owner {
   /** Unique among owners. */
   key: string;
-  /** Who shares the bound of a token with it. */
+  /** The token whose bound it counts towards. */
   party: string;
 }
 

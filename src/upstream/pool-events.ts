@@ -1,4 +1,4 @@
-/** What the connections of a pool tell, with the name of the server, and which of its questions wait for an answer. */
+/** The events of a pool's connections, with the name of the server, and its questions that wait for an answer. */
 import type { Params, RpcRequest } from '../wire/message.ts';
 import type { About, Incoming } from '../wire/peer.ts';
 import type { Connection, ConnectionOptions, ConnectionState } from './connection.ts';
@@ -44,7 +44,7 @@ export function eventsOf(
         asked?.(question);
         const { about, origin } = incoming;
         const answer = request(server, question, incoming, self());
-        // One that came on the stream of its call takes nothing from others.
+        // A question that came on the stream of its call delays no other client.
         if (about?.asked === undefined || origin !== undefined) return answer;
         return answer.finally(questions.begin(self(), about.party));
       },

@@ -27,7 +27,7 @@ const REQUEST = 20;
 /** ms that it is left unread at least, so that it is not resumed for every line. */
 const PAUSE = 20;
 
-/** What is paused and resumed: a stream, or anything that can be left unread for a while. */
+/** A source that is paused and resumed: a stream, or anything that can be left unread for a while. */
 export type Pausable = Pick<Readable, 'pause' | 'resume' | 'isPaused' | 'destroyed'>;
 
 export function watchTorrent(input: Pausable, { maxSilence, exceeded }: TorrentOptions): Torrent {

@@ -49,7 +49,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 const NOT_CANCELLABLE = 'initialize';
 
 const NOTHING = () => undefined;
-/** What may be about requests of several principals. */
+/** The attribution of a message that may be about requests of several principals. */
 const NOBODY: About = { ambiguous: true };
 
 export interface CallsOptions {
@@ -133,7 +133,7 @@ export function createCalls(send: (message: Message) => void, { subject, redact 
     }
   };
 
-  /** What may be about any request of one principal is heard by the client of each, once, for the first that wants it. */
+  /** A message that may be about any request of one principal goes to the client of each, once, for the first that wants it. */
   const anybody: About = {
     ambiguous: true,
     heard(notification) {

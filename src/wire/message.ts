@@ -80,7 +80,7 @@ const PASSED_ON: ReadonlySet<string> = new Set([
 const SMALL = 256 * 1024;
 
 /**
- * What a JSON text says, as one message or a batch. Throws McpxError for one that would take too much memory, or is nested too deeply.
+ * Parses a JSON text as one message or a batch. Throws McpxError for one that would take too much memory, or is nested too deeply.
  * Numbers that JavaScript cannot hold stay exact in ids and in what is passed on: all the
  * rest (lists of tools with their schemas, times, progress) is read by code that wants numbers, and gets the nearest.
  */

@@ -76,7 +76,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
   let scheduled = false;
   const traffic = new Traffic();
   let noInput = false;
-  /** What has come and is not looked at yet, as the far side does not read. */
+  /** Input that arrived and is not parsed yet, because the far side does not read. */
   const held: Buffer[] = [];
   let heldBytes = 0;
   let ended = false;

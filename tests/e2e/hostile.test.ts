@@ -50,7 +50,7 @@ async function open(kind: Kind) {
 const memory = (pid: number, field: 'VmHWM' | 'VmRSS') =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-/** What a call answers, and the MB that it needs at its peak beyond what is there before it. */
+/** The answer to a call, and the MB that mcpx needs for it at its peak. */
 async function measured(kind: Kind, args: unknown): Promise<{ line: string; cost: number }> {
   const { pid, shape } = await open(kind);
   const before = memory(pid, 'VmRSS');

@@ -124,7 +124,7 @@ export function answers(stdout: string): any[] {
 export const rpc = (id: number | string, method: string, params: unknown = {}) =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 
-/** What a tool said through `exec`. */
+/** The answer of a tool through `exec`. */
 export interface Said {
   text: string;
   isError: boolean;

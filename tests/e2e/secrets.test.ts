@@ -183,7 +183,7 @@ test('whatever a server echoes of what it was given, no log, status, event, erro
   const listed = await run(['list', '--config', config], place);
   const files = [...filesBelow(place.env.HOME ?? ''), ...filesBelow(place.cwd)].filter(([path]) => path !== config);
 
-  // What was quoted is there, so that nothing was hidden by saying nothing.
+  // The quoted text is there, so that nothing was hidden by an empty message.
   for (const said of [answers[0], answers[4], answers[8], answers[10], status, stderr]) expect(said).toContain('***');
   expect(heard).toContain('event: state');
   const every: [string, string][] = [

@@ -1,4 +1,4 @@
-/** What `npm run bench:soak` takes for a failure, and that its server does what it is told; the run itself is not for every test run. */
+/** The failures that `npm run bench:soak` reports, and its server; the run itself is too long for the tests. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-/** What JSON.parse would make of a text, told beforehand. */
+/** The estimated cost of JSON.parse for a text. */
 import { describe, expect, test } from 'vitest';
 import { estimateParse, MAX_NESTING, parseProblem } from '../../src/wire/cost.ts';
 

@@ -10,7 +10,7 @@ import { Verbatim } from '../../src/wire/verbatim.ts';
 const MANY = `[${'[],'.repeat(1_000_000)}[]]`;
 const DEEP = '['.repeat(200_000) + ']'.repeat(200_000);
 
-/** What becomes of a request that is answered with this text as the result. */
+/** The outcome of a request whose result is this text. */
 async function answered(result: string, options: RequestOptions): Promise<unknown> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const peer = createPeer(createStreamChannel({ input, output, subject: 'server "s"' }), { subject: 'server "s"' });
