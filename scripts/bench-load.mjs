@@ -8,12 +8,12 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { median } from './bench-start.mjs';
+import { freePort } from './free-port.mjs';
 import { httpClient, stdioClient } from './load-client.mjs';
 import { pinnedNode } from './node.mjs';
 import { at, BuildError, hostTarget, isMain, runMain } from './project.mjs';
@@ -111,17 +111,6 @@ export function table(way, rows) {
   ]);
   const line = ([name, ...rest]) => `${name.padEnd(16)}${rest.map((cell) => cell.padStart(10)).join('')}`;
   return [head, ...cells].map(line).join('\n');
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** The command line of a target. */

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './free-port.mjs';
 import { at, BuildError } from './project.mjs';
 
 const upTo = (count, name) => Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
@@ -27,17 +27,6 @@ export const TIMEOUT = 20_000;
 export const HANG_TIMEOUT = 3000;
 export const HANG = 5000;
 const PATIENCE = 30_000;
-
-export function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 /** The text of the config; `revisions` and `removed` change with reloads. */
 function configText({ names, node, ports, http, revisions, removed, description }) {
