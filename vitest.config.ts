@@ -47,7 +47,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: ['tests/e2e/**', 'tests/interop/**'] },
+        test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: ['tests/{e2e,interop,clients}/**'] },
       },
       {
         extends: true,
@@ -56,6 +56,15 @@ export default defineConfig({
           include: ['tests/{e2e,interop}/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'clients',
+          include: ['tests/clients/**/*.test.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
     ],

@@ -2,7 +2,8 @@
  * npm test: installs and builds what is needed, then runs every test: the unit tests with coverage, then the end-to-end ones.
  *   npm test -- tests/wire   arguments go to vitest, which then runs what they select, without the coverage bars
  * The last line of stdout sums up all runs: `N passed, N failed`, and `, N skipped` where some were.
- * With MCPX_TEST_NO_SKIP=1 a skipped test is a failure, unless its name says that it is about another system.
+ * With MCPX_TEST_NO_SKIP=1 a skipped test is a failure, unless its name says that it is about another system, or about a client
+ * that MCPX_TEST_CLIENTS ("Claude Code,Codex") does not name.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ export function testRuns(args) {
   if (args.length > 0) return [{ name: 'tests', args: ['run', ...args] }];
   return [
     { name: 'unit', args: ['run', '--project', 'unit', '--coverage'] },
-    { name: 'e2e', args: ['run', '--project', 'e2e', '--passWithNoTests'] },
+    { name: 'e2e', args: ['run', '--project', 'e2e', '--project', 'clients', '--passWithNoTests'] },
   ];
 }
 
@@ -29,13 +30,22 @@ function isForeign(name, platform) {
   return Object.entries(SYSTEM_NAMES).some(([system, pattern]) => system !== platform && pattern.test(name));
 }
 
+/** How a test says in its name that it is about a client that need not be installed. */
+const CLIENT_NAME = /^(.+), where it is installed,/;
+
+/** True when a test is about a client that this run need not have: `clients` are those that it has to. */
+function isAbsent(name, clients) {
+  const [, client] = CLIENT_NAME.exec(name) ?? [];
+  return client !== undefined && !clients.includes(client);
+}
+
 /** The full names of the tests that could have run here and did not, from vitest's JSON report. */
-export function skippedTests(report, platform = process.platform) {
+export function skippedTests(report, { platform = process.platform, clients = [] } = {}) {
   return report.testResults
     .flatMap((file) => file.assertionResults)
     .filter((test) => ['skipped', 'pending', 'todo', 'disabled'].includes(test.status))
     .map((test) => test.fullName)
-    .filter((name) => !isForeign(name, platform));
+    .filter((name) => !isForeign(name, platform) && !isAbsent(name, clients));
 }
 
 /** How many tests of one run passed, failed and were skipped, from vitest's JSON report; a file that cannot be loaded counts as one failed test. */
@@ -75,9 +85,9 @@ function readReport(file) {
  * The result of one run: its counts, and an exit code that is 0 only where nothing failed. A run that failed without a failed test (vitest
  * itself failed, coverage is below its bars, an error came outside of any test, a test was skipped that must not be) counts as one more.
  */
-export function outcomeOf(code, report, { noSkip = false } = {}) {
+export function outcomeOf(code, report, { noSkip = false, clients = [] } = {}) {
   const counts = report ? countTests(report) : { passed: 0, failed: 0, skipped: 0 };
-  const forbidden = noSkip && report ? skippedTests(report) : [];
+  const forbidden = noSkip && report ? skippedTests(report, { clients }) : [];
   const failed = code !== 0 || forbidden.length > 0 || report === undefined;
   if (failed && counts.failed === 0) counts.failed = Math.max(1, forbidden.length);
   return { counts, forbidden, code: code !== 0 ? code : Number(counts.failed > 0) };
@@ -99,12 +109,17 @@ async function runVitest(args, options) {
   }
 }
 
+/** Which skipped tests are failures, as the environment says. */
+function skipRules(env = process.env) {
+  return { noSkip: env.MCPX_TEST_NO_SKIP === '1', clients: (env.MCPX_TEST_CLIENTS ?? '').split(',') };
+}
+
 /** Runs everything that is asked for, until a signal ends a run; returns what became of each. */
 async function runAll(args) {
   const outcomes = [];
   for (const run of testRuns(args)) {
     say('test', `${run.name}: vitest ${run.args.join(' ')}`);
-    const outcome = await runVitest(run.args, { noSkip: process.env.MCPX_TEST_NO_SKIP === '1' });
+    const outcome = await runVitest(run.args, skipRules());
     outcomes.push(outcome);
     for (const name of outcome.forbidden) say('skipped', name);
     if (outcome.code !== 0) say('test', `${run.name} failed`);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { comparisons, median, table } from '../../scripts/bench-start.mjs';
 import { chosenTargets } from '../../scripts/build.mjs';
+import { isSilence } from '../../scripts/install-clients.mjs';
 import { npmCommand } from '../../scripts/npm.mjs';
 import { executableName, expectedVersionLine, hostTarget } from '../../scripts/project.mjs';
 import { mcpxArguments, runForeground } from '../../scripts/start.mjs';
@@ -60,7 +61,26 @@ describe('a skipped test', () => {
     ['looks up PATHEXT on Windows', 'win32', ['looks up PATHEXT on Windows']],
     ['works without network (needs unshare)', 'linux', ['works without network (needs unshare)']],
   ])('"%s" on %s counts as %j', (name, platform, expected) => {
-    expect(skippedTests(report(name), platform)).toEqual(expected);
+    expect(skippedTests(report(name), { platform })).toEqual(expected);
+  });
+
+  it.each([
+    ['Codex, where it is installed, shows a table', ['Codex'], ['Codex, where it is installed, shows a table']],
+    ['Codex, where it is installed, shows a table', ['Claude Code'], []],
+  ])('"%s" in a run that has %j counts as %j', (name, clients, expected) => {
+    expect(skippedTests(report(name), { clients })).toEqual(expected);
+  });
+});
+
+describe('the installation of clients', () => {
+  it.each([
+    ['npm error code ECONNREFUSED', true],
+    ['npm error code ENOTFOUND', true],
+    ['npm error code E503\nnpm error 503 Service Unavailable', true],
+    ['npm error code EINTEGRITY', false],
+    ['npm error code EUSAGE', false],
+  ])('that ends with "%s" found a silent registry: %s', (said, expected) => {
+    expect(isSilence(said)).toBe(expected);
   });
 });
 

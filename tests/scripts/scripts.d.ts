@@ -72,6 +72,7 @@ declare module '*/scripts/smoke.mjs' {
   export function smoke(executable: string, target: string, runner?: string[]): Promise<void>;
 }
 declare module '*/scripts/project.mjs' {
+  export function at(...parts: string[]): string;
   export const ROOT: string;
   export const TARGETS: string[];
   export function hostTarget(platform?: string, arch?: string): string;
@@ -101,14 +102,14 @@ declare module '*/scripts/test.mjs' {
   export function testRuns(args: string[]): { name: string; args: string[] }[];
   export function skippedTests(
     report: { testResults: { assertionResults: { status: string; fullName: string }[] }[] },
-    platform?: string,
+    options?: { platform?: string; clients?: string[] },
   ): string[];
   export function countTests(report: Report): Counts;
   export function summaryLine(counts: Counts[]): string;
   export function outcomeOf(
     code: number,
     report: Report | undefined,
-    options?: { noSkip?: boolean },
+    options?: { noSkip?: boolean; clients?: string[] },
   ): { counts: Counts; forbidden: string[]; code: number };
   export function testEnvironment(
     env: Record<string, string | undefined>,
@@ -304,4 +305,7 @@ declare module '*/scripts/bench-search.mjs' {
   export function groupsOf(rows: Row[]): Record<string, Summary>;
   export function below(groups: Record<string, Summary>): string[];
   export function tableOf(groups: Record<string, Summary>): string;
+}
+declare module '*/scripts/install-clients.mjs' {
+  export function isSilence(said: string): boolean;
 }

@@ -1,0 +1,58 @@
+/** A model on loopback that follows a script: it calls the tools that a test names and records what a client shows it. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DIALECTS, type Reply, type Turn } from './dialects.ts';
+
+/** What the model does next, by what it has been shown; text ends the conversation. */
+export type Step = (turn: Turn) => Reply | Promise<Reply>;
+
+export interface Model {
+  url: string;
+  /** The last request of the conversation, as the client sent it. */
+  last(): Turn;
+  /** Addresses beyond loopback that a client tried to reach through the proxy that it was given, which is this server. */
+  strays: string[];
+  close(): Promise<void>;
+}
+
+/**
+ * A client may ask for other things beside the conversation, such as a title: those requests offer no tool of mcpx. The number of results in
+ * a request says which step is next, so that a request that is sent twice gets the same answer.
+ */
+export async function startModel(steps: Step[]): Promise<Model> {
+  const strays: string[] = [];
+  let last: Turn | undefined;
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = new URL(request.url ?? '/', 'http://model').pathname;
+    if (/^https?:/.test(request.url ?? '')) strays.push(request.url ?? '');
+    const dialect = DIALECTS.find((one) => one.path.test(path));
+    const body = await readBody(request);
+    if (dialect === undefined || request.method !== 'POST') return void response.writeHead(404).end('{}');
+    const turn = dialect.read(JSON.parse(body));
+    const isConversation = turn.tools.some(({ name }) => name === 'inspect');
+    if (isConversation) last = turn;
+    const step = isConversation ? steps[turn.results.length] : undefined;
+    const { type, text } = dialect.write((await step?.(turn)) ?? 'done', turn, JSON.parse(body));
+    response.writeHead(200, { 'content-type': type }).end(text);
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: Error) => response.writeHead(500).end(error.stack));
+  });
+  server.on('connect', (request, socket) => {
+    strays.push(request.url ?? '');
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    last: () => last ?? { tools: [], results: [], words: '' },
+    strays,
+    close: () => new Promise((resolve) => void server.close(() => resolve()).closeAllConnections()),
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
