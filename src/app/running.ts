@@ -56,6 +56,8 @@ export interface AppOptions {
   problems?: string[];
   /** Where large results are kept until their sessions end; in memory unless told. */
   resultFolder?: string;
+  /** Set where a person waits in a shell: told of slow starts; and calls wait for a download as long as it takes. */
+  attended?: (line: string) => void;
 }
 
 /** The parts that all profiles share, and the rules for calls to the servers of this one. */
@@ -69,7 +71,18 @@ export interface Common {
 export function runProfile(
   profile: Profile,
   { settings }: Config,
-  { log, store, lockFile: file, children, stderr, observer, prior, admission, childLimit }: AppOptions & Common,
+  {
+    log,
+    store,
+    lockFile: file,
+    children,
+    stderr,
+    observer,
+    prior,
+    admission,
+    childLimit,
+    attended,
+  }: AppOptions & Common,
 ): Running {
   const { name: own } = profile;
   const fronts = new Set<Front>();
@@ -83,6 +96,7 @@ export function runProfile(
     children,
     childLimit,
     stderr,
+    attended,
     events: {
       notification: (server, heard, connection) => {
         const { method, params } = heard;

@@ -25,7 +25,8 @@ export function sentenceOf({ spec, state, entry, running, tools, check }: Stated
   if (!running) return { sentence: 'its profile is disabled', mend: 'set "enabled" to true in the profile' };
   const count = tools === 1 ? '1 tool' : `${tools} tools`;
   if (state.kind === 'ready') return { sentence: `it is running and offers ${count}` };
-  if (state.kind === 'connecting') return { sentence: 'it is starting' };
+  if (state.kind === 'connecting')
+    return { sentence: state.fetching === undefined ? 'it is starting' : `${state.fetching} is downloading it` };
   const failure = entry?.listing.kind === 'failed' ? entry.listing.error : undefined;
   if (state.kind === 'backoff') {
     const next = state.resting ? 'the next call tries again' : 'it is tried again by itself';

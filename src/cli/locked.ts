@@ -11,7 +11,7 @@ import type { Invocation } from './command.ts';
 import { note, paint } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { noteNoServers } from './reach.ts';
-import { bindToProcess, longestStart, openApp, openLockFile, readConfig, splitTarget } from './session.ts';
+import { bindToProcess, longestOf, openApp, openLockFile, readConfig, splitTarget } from './session.ts';
 
 /** Like diff(1): something is different. */
 export const EXIT_DIFFERENT = 1;
@@ -52,14 +52,14 @@ export interface LockCommand {
 export async function compareWithLock(invocation: Invocation, { asked, repairs, work }: LockCommand): Promise<number> {
   const config = withoutLock(readConfig(invocation.flags));
   const log = createLog({ ...config.settings.log, level: config.settings.log.level === 'debug' ? 'debug' : 'error' });
-  const app = openApp(config, log, { catalogs: 'live' });
+  const app = openApp(config, log, { catalogs: 'live', attended: true });
   bindToProcess(app, invocation);
   try {
     const file = openLockFile();
     if (!repairs) stateOf(file);
     const target = asked === undefined ? undefined : splitTarget(asked);
     const catalog = app.catalog();
-    const wait = longestStart(catalog.servers().map(({ spec }) => spec));
+    const wait = longestOf(catalog.servers().map(({ spec }) => spec));
     await whileWaiting('starting the servers', catalog.settle(wait), invocation.stop);
     const entries = catalog.servers().filter(({ name }) => target === undefined || name === target.server);
     if (target !== undefined && entries.length === 0) throw noServer(target.server, catalog.servers());

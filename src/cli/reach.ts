@@ -5,7 +5,7 @@ import { McpxError, messageOf } from '../errors.ts';
 import type { ServerView } from '../router/router.ts';
 import { note, paint } from './output.ts';
 import { whileStarting, whileWaiting } from './progress.ts';
-import { longestStart } from './session.ts';
+import { longestOf } from './session.ts';
 
 export interface Reached {
   config: Config;
@@ -26,7 +26,7 @@ export async function reachServers(app: App, { config, stop, only }: Reached): P
 
 /** All servers, when each has been listed or has failed. */
 export async function listAll(app: App, { config, stop }: Pick<Reached, 'config' | 'stop'>): Promise<ServerView[]> {
-  const wait = longestStart(config.profiles.flatMap(({ servers }) => servers));
+  const wait = longestOf(config.profiles.flatMap(({ servers }) => servers));
   await whileWaiting('starting the servers', app.listed(undefined, wait), stop);
   return app.router().servers();
 }

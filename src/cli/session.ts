@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
 import { createLockFile, type LockFile } from '../catalog/lock-file.ts';
 import { createCatalogStore } from '../catalog/store.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, ServerSpec } from '../config/config.ts';
 import { warningText } from '../config/findings.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
@@ -15,6 +15,7 @@ import { codeOf, ensureFolder, removeAbandonedTemps } from '../files.ts';
 import { createLedger } from '../observe/ledger.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { createUsage } from '../observe/usage.ts';
+import { longestStart } from '../upstream/launcher.ts';
 import { createChildRecords } from '../upstream/owners.ts';
 import { createStderrFiles } from '../upstream/stderr-file.ts';
 import { STOP_FAST } from '../upstream/transport.ts';
@@ -79,10 +80,17 @@ interface OpenOptions {
   catalogs?: Catalogs;
   /** Where what this run saves is added to what others saved. */
   counts?: string;
+  /** Whether a person waits: slow starts are told, and calls wait for a download as long as it takes. */
+  attended?: boolean;
 }
 
 /** The App of a config, with its catalogs on disk; the demo leaves nothing behind. */
-export function openApp(config: Config, log: Log, { catalogs = 'stored', counts }: OpenOptions = {}): App {
+export function openApp(
+  config: Config,
+  log: Log,
+  { catalogs = 'stored', counts, attended = false }: OpenOptions = {},
+): App {
+  const told = attended ? { attended: (line: string) => note(paint('dim', line)) } : {};
   if (config.files.length === 0) return createApp(config, { log });
   const home = homeFolder(worldOf());
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
@@ -91,7 +99,7 @@ export function openApp(config: Config, log: Log, { catalogs = 'stored', counts 
   if (problem !== undefined) {
     log.warn(problem);
     const readOnly = { ...store, write: () => undefined };
-    return createApp(config, { log, store: readOnly, lockFile: openLockFile(), problems: [problem] });
+    return createApp(config, { log, store: readOnly, lockFile: openLockFile(), problems: [problem], ...told });
   }
   removeLeftovers(home, config.files);
   const children = createChildRecords({ folder: join(home, 'run'), log });
@@ -100,7 +108,8 @@ export function openApp(config: Config, log: Log, { catalogs = 'stored', counts 
   const ledger = counts !== undefined && config.settings.stats ? createLedger({ file: counts, log }) : createLedger();
   const usage = createUsage({ file: join(home, 'usage.json'), log });
   const resultFolder = join(home, 'results');
-  return createApp(config, { log, store, lockFile: openLockFile(), children, stderr, ledger, usage, resultFolder });
+  const kept = { children, stderr, ledger, usage, resultFolder };
+  return createApp(config, { log, store, lockFile: openLockFile(), ...kept, ...told });
 }
 
 /** Everything that is kept is in one folder: where that cannot be written, one sentence says what does not work. */
@@ -147,7 +156,10 @@ export async function withApp<T>(
 ): Promise<T> {
   const config = readConfig(invocation.flags);
   const { log } = config.settings;
-  const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), { catalogs });
+  const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), {
+    catalogs,
+    attended: true,
+  });
   bindToProcess(app, invocation);
   try {
     return await work(app, config);
@@ -157,8 +169,8 @@ export async function withApp<T>(
 }
 
 /** ms within which all of these servers have started or have failed to. */
-export function longestStart(servers: { startupTimeout: number }[]): number {
-  return Math.max(0, ...servers.map(({ startupTimeout }) => startupTimeout)) + 1000;
+export function longestOf(servers: ServerSpec[]): number {
+  return Math.max(0, ...servers.map(longestStart));
 }
 
 /** The options that chose the servers, as typed, for a command in a hint. */

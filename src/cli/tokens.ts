@@ -10,7 +10,7 @@ import type { Invocation } from './command.ts';
 import { note, paint, paintAnswer, print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { noteNoServers, whyMissing } from './reach.ts';
-import { longestStart, withApp } from './session.ts';
+import { longestOf, withApp } from './session.ts';
 
 const METHOD =
   'estimated with tokenx, within about 5 % of what o200k counts: name, description and inputSchema of every tool as compact JSON, and the instructions of every server';
@@ -41,7 +41,7 @@ interface Costs {
 
 export function run(invocation: Invocation): Promise<number> {
   return withApp(invocation, async (app, { settings, profiles }) => {
-    const wait = longestStart(profiles.flatMap(({ servers }) => servers));
+    const wait = longestOf(profiles.flatMap(({ servers }) => servers));
     await whileWaiting('starting the servers', app.listed(undefined, wait), invocation.stop);
     const servers = app.router().servers();
     if (servers.length === 0) noteNoServers();

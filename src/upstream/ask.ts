@@ -3,8 +3,8 @@ import type { ServerSpec } from '../config/config.ts';
 import { cancelled, McpxError, messageOf, RpcError } from '../errors.ts';
 import type { Params } from '../wire/message.ts';
 import { isUndelivered, undelivered } from '../wire/undelivered.ts';
-import { BREAKER_LIMIT, type Breaker } from './breaker.ts';
-import type { CallOptions } from './connection.ts';
+import { BREAKER_LIMIT, type Breaker, seconds } from './breaker.ts';
+import type { CallOptions, ConnectionState } from './connection.ts';
 import { retryDelay } from './health.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Link } from './link.ts';
@@ -12,7 +12,9 @@ import type { Slots } from './queue.ts';
 import { dress } from './rounds.ts';
 
 export interface AskDeps {
-  spec: Pick<ServerSpec, 'name' | 'startupTimeout' | 'reconnect'>;
+  spec: Pick<ServerSpec, 'name' | 'reconnect'>;
+  /** ms that a call waits for a connection. */
+  connectWait: number;
   lifecycle: Pick<Lifecycle, 'state' | 'link' | 'hello' | 'open' | 'drop' | 'lose' | 'recovers' | 'refusal'>;
   breaker: Breaker;
   slots: Slots;
@@ -26,7 +28,7 @@ export type Timed = CallOptions & { timeout: number };
 
 export type Ask = (method: string, params: Params | undefined, wanted: Timed) => Promise<unknown>;
 
-export function createAsk({ spec, lifecycle, breaker, slots, shared, over }: AskDeps): Ask {
+export function createAsk({ spec, connectWait, lifecycle, breaker, slots, shared, over }: AskDeps): Ask {
   /** The open conversation, or the next one: one that was lost is waited for; one that never was says at once why not. */
   const reach = async (method: string, deadline: number, signal: AbortSignal | undefined): Promise<Link> => {
     for (;;) {
@@ -46,7 +48,7 @@ export function createAsk({ spec, lifecycle, breaker, slots, shared, over }: Ask
   /** The same, once what the call relies on holds there. */
   const reachRelied = async ({ method, wanted, since }: Asked): Promise<Link> => {
     const { signal, reliance, timeout } = wanted;
-    const deadline = since + Math.min(timeout, patience(spec, CONNECT_WAIT));
+    const deadline = since + Math.min(timeout, connectWait);
     for (;;) {
       const link = await reach(method, deadline, signal);
       if (reliance === undefined || reliance.holds(link.hello)) return link;
@@ -150,6 +152,11 @@ function isTransport(error: unknown): error is McpxError {
   return error instanceof McpxError && error.code === 'unreachable';
 }
 
+function stillFetching(name: string, { since, fetching }: ConnectionState & { kind: 'connecting' }): McpxError {
+  const so = `${fetching} has been downloading it for ${seconds(Date.now() - since)}`;
+  return new McpxError('timeout', `server "${name}" is not there yet: ${so}`, { hint: 'try again in a minute' });
+}
+
 export interface Patience {
   method: string;
   signal?: AbortSignal | undefined;
@@ -165,6 +172,7 @@ export function within<T>(work: Promise<T>, { method, signal, left, spec, lifecy
     const onAbort = () => reject(cancelled(method));
     const onTimeout = () => {
       const { state } = lifecycle;
+      if (state.kind === 'connecting' && state.fetching !== undefined) return reject(stillFetching(spec.name, state));
       const why = 'reason' in state && state.reason !== undefined ? `: ${state.reason}` : '';
       const missed = state.kind === 'ready' ? 'did not say what it offers' : 'was not connected';
       reject(new McpxError('timeout', `server "${spec.name}" ${missed} in time${why}`));

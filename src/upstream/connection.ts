@@ -9,6 +9,7 @@ import { type Ask, CONNECT_WAIT, createAsk, patience, type Timed, within } from 
 import { createBreaker } from './breaker.ts';
 import type { ChildLimit } from './child-limit.ts';
 import { createMemory, type Introduction, type Remembered } from './era.ts';
+import { longestStart } from './launcher.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { ChildRecords } from './owners.ts';
 import { createSlots, type Slots } from './queue.ts';
@@ -32,7 +33,8 @@ export interface Hello {
 /** One entity, one state. Times are epoch ms; `reason` is a sentence for people. */
 export type ConnectionState =
   | { kind: 'idle' }
-  | { kind: 'connecting'; since: number }
+  /** `fetching`: the launcher that downloads it, such as `npx`. */
+  | { kind: 'connecting'; since: number; fetching?: string | undefined }
   | { kind: 'ready'; since: number }
   /** `until` is the next try; one that rests is not tried before somebody calls. */
   | { kind: 'backoff'; until: number; failures: number; reason: string; resting?: boolean }
@@ -71,6 +73,8 @@ export interface ConnectionOptions {
   childLimit?: ChildLimit | undefined;
   /** Whose share of them its process counts towards; absent where several clients use it. */
   holder?: string | undefined;
+  /** Set where a person waits in a shell: told of slow starts; and calls wait for a download as long as it takes. */
+  attended?: ((line: string) => void) | undefined;
 }
 
 export interface CallOptions extends RequestOptions {
@@ -189,7 +193,9 @@ export function createConnection(options: ConnectionOptions): Connection {
   const ended = () => {
     used = performance.now();
   };
-  const ask = createAsk({ spec, lifecycle, breaker, slots, shared: options.owner === undefined, over: ended });
+  const shared = options.owner === undefined;
+  const connectWait = options.attended ? longestStart(spec) : patience(spec, CONNECT_WAIT);
+  const ask = createAsk({ spec, connectWait, lifecycle, breaker, slots, shared, over: ended });
   const rounds = inRounds(ask, { server: spec.name, isModern: () => lifecycle.hello?.era === 'modern' });
 
   const using = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -239,7 +245,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     connect: () =>
       using(async () => {
-        const left = patience(spec, Math.min(spec.timeout, CONNECT_WAIT));
+        const left = options.attended ? connectWait : patience(spec, Math.min(spec.timeout, CONNECT_WAIT));
         return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).hello;
       }),
     request,

@@ -221,7 +221,9 @@ export class Lifecycle {
       if (transport) this.#lost(transport, lost);
     };
     const handlers = { ...this.#options.handlers, closed };
-    const link = await openLink({ ...this.#options, signal: this.#closing.signal, opened, handlers });
+    const fetching = (by: string | undefined) =>
+      this.#state.kind === 'connecting' && this.#enter({ ...this.#state, fetching: by });
+    const link = await openLink({ ...this.#options, signal: this.#closing.signal, opened, fetching, handlers });
     if (lost) throw lost;
     return link;
   }

@@ -7,9 +7,11 @@ import { createPeer, type Peer, type PeerHandlers } from '../wire/peer.ts';
 import type { Hello } from './connection.ts';
 import { handshake, type Introduction, type Remembered } from './era.ts';
 import { quote } from './failure.ts';
+import { FETCH_LIMIT, launcherOf } from './launcher.ts';
 import { createEraChannel } from './modern.ts';
 import { openTransport } from './open.ts';
 import { createRedactor } from './secrets.ts';
+import { limitStart, type StartLimit } from './start-limit.ts';
 import type { Transport } from './transport.ts';
 
 export interface Link {
@@ -30,10 +32,14 @@ export interface LinkOptions {
   workspaceFolder?: string | undefined;
   /** Told of every line that the process writes to stderr. */
   stderr?: ((line: string) => void) | undefined;
+  /** Told of a slow start, in place of the log. */
+  attended?: ((line: string) => void) | undefined;
   /** Aborted when the upstream is no longer wanted. */
   signal: AbortSignal;
   /** Told of the transport as soon as there is one: from then on it must be stopped, whatever becomes of the handshake. */
   opened(transport: Transport): void;
+  /** Told which launcher downloads the server, and when that is over. */
+  fetching?: ((launcher: string | undefined) => void) | undefined;
   handlers: PeerHandlers;
 }
 
@@ -76,14 +82,27 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     maxIncoming: MAX_INCOMING,
     redact: redactor.error,
   });
-  const { startupTimeout: timeout } = spec;
+  const limit = limitStart({
+    ...{ spec, transport, signal, slow: options.attended ?? log.info },
+    changed: (by) => options.fetching?.(by),
+  });
+  const { timeout } = limit;
   try {
     const introduction = options.introduction ?? { capabilities: {} };
     const first = remembered?.era ?? usualEra(spec);
-    const hello = await handshake(peer, { name: spec.name, ...introduction, first, channel, timeout, signal });
+    const hello = await handshake(peer, {
+      name: spec.name,
+      ...introduction,
+      first,
+      channel,
+      timeout,
+      signal: limit.signal,
+    });
     return { peer, transport, hello: { ...hello, ...(transport.found && { transport: transport.found }) } };
   } catch (error) {
-    throw redactor.error(describe(spec, { transport, noise }, error) as Error);
+    throw redactor.error(describe(spec, { transport, noise, limit }, error) as Error);
+  } finally {
+    limit.end();
   }
 }
 
@@ -108,23 +127,28 @@ interface Heard {
   transport: Transport;
   /** The first line on stdout that was no JSON, in quotes. */
   noise: string | undefined;
+  limit: Pick<StartLimit, 'isOver' | 'fetching'>;
 }
 
-function describe(spec: ServerSpec, { transport, noise }: Heard, error: unknown): unknown {
+function describe(spec: ServerSpec, { transport, noise, limit }: Heard, error: unknown): unknown {
   if (error instanceof RpcError) {
     return new McpxError('protocol', `server "${spec.name}" refused "initialize": ${error.message}`, { cause: error });
   }
-  if (!(error instanceof McpxError) || error.code !== 'timeout') return error;
+  if (!(error instanceof McpxError) || (error.code !== 'timeout' && !limit.isOver)) return error;
   const said = quote(transport.stderr?.() ?? []);
-  const late = `server "${spec.name}" did not start within ${spec.startupTimeout} ms`;
+  const late =
+    limit.fetching === undefined
+      ? `server "${spec.name}" did not start within ${spec.startupTimeout} ms`
+      : `server "${spec.name}" did not start: ${limit.fetching} did not finish its download within ${FETCH_LIMIT / 60_000} minutes`;
   if (noise !== undefined && spec.type === 'stdio') {
     return new McpxError('unreachable', `${late}: it wrote ${noise}, which is not MCP${said}`, {
       hint: `check "command" of server "${spec.name}": it has to speak MCP on its stdout; if it does, raise "startupTimeout"`,
       cause: error,
     });
   }
-  return new McpxError('unreachable', `${late}${said}`, {
-    hint: `raise "startupTimeout" of server "${spec.name}" in the config; a first start by npx or uvx can take a minute`,
-    cause: error,
-  });
+  const launcher = launcherOf(spec);
+  const raise = `raise "startupTimeout" of server "${spec.name}" in the config`;
+  const hint =
+    launcher === undefined ? raise : `run its command once in a terminal, so that ${launcher} has it, or ${raise}`;
+  return new McpxError('unreachable', `${late}${said}`, { hint, cause: error });
 }

@@ -39,6 +39,8 @@ export interface PoolOptions {
   childLimit?: ChildLimit | undefined;
   /** Where what children write to stderr is kept. */
   stderr?: StderrFiles | undefined;
+  /** Told of slow starts where a person waits in a shell. */
+  attended?: ConnectionOptions['attended'];
 }
 
 export interface Pool {
