@@ -308,4 +308,34 @@ declare module '*/scripts/bench-search.mjs' {
 }
 declare module '*/scripts/install-clients.mjs' {
   export function isSilence(said: string): boolean;
+
+declare module '*/scripts/shape/shape.mjs' {
+  interface Row {
+    name: string;
+    value: number;
+    bar?: number;
+    found?: string[];
+  }
+  export function rowsOf(
+    measured: { sources: unknown[]; call: { files: string[]; frames: string[] }; mapLines: number },
+    analysis: unknown,
+  ): Row[];
+  export function isOver(row: Row): boolean;
+  export function table(rows: Row[], options?: { verbose?: boolean }): string;
+}
+
+declare module '*/scripts/shape/source.mjs' {
+  interface Source {
+    path: string;
+    lines: number;
+    functions: number[];
+    exported: string[];
+    imports: string[];
+    comments: string[];
+  }
+  export function parseSource(path: string, text: string): Source;
+  export function lacksSubject(sentence: string): boolean;
+  export function opaqueNames(sources: Source[]): string[];
+  export function duplicateNames(sources: Source[]): string[];
+  export function importCycles(sources: Source[]): string[][];
 }
