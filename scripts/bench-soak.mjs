@@ -32,8 +32,11 @@ const BURST = 100;
 const BURST_PATIENCE = 20_000;
 const IS_LINUX = process.platform === 'linux';
 
-/** Of each mcpx: the share of the time that is warm-up, within bounds in ms. */
-const warmUp = (total) => Math.min(120_000, Math.max(15_000, total / 5));
+/**
+ * ms of warm-up: a share of the time, within bounds. mcpx keeps finished event streams for 5 minutes, so its memory is steady only after
+ * that: a long run warms up for longer.
+ */
+const warmUp = (total) => Math.min(6 * 60_000, Math.max(15_000, total / 5));
 
 const ALL = Object.values(UPSTREAMS).flat();
 const COMPACT = ['/mcp', '/mcp/second'];

@@ -11,6 +11,9 @@ const KEEP_ALIVE = 15_000;
 const MAX_STALLS = 4;
 /** ms that a client should wait before it comes back. */
 const RETRY = 1000;
+/** Bytes of memory that a stream and each of its events take beside their text (measured on Node 24). */
+const STREAM_BYTES = 600;
+const ENTRY_BYTES = 150;
 
 interface Entry {
   seq: number;
@@ -54,9 +57,9 @@ export class EventStream {
     return this.#ended;
   }
 
-  /** Characters held, written or not. */
+  /** Bytes of memory held for events, written or not: the text, a character as one byte, and the objects around it. */
   get size(): number {
-    return this.#notifications + this.#kept;
+    return this.#notifications + this.#kept + STREAM_BYTES + this.#entries.length * ENTRY_BYTES;
   }
 
   /** Characters that wait for a response to take them. */
@@ -193,7 +196,7 @@ export interface Parking {
   sweep(): void;
 }
 
-/** ms that one stream is kept, and characters that all of them together may hold. */
+/** ms that one stream is kept, and bytes of memory that all of them together may hold. */
 const PARKED_AGE = 5 * 60_000;
 const PARKED_SIZE = 64 * 1024 * 1024;
 
