@@ -308,6 +308,7 @@ declare module '*/scripts/bench-search.mjs' {
 }
 declare module '*/scripts/install-clients.mjs' {
   export function isSilence(said: string): boolean;
+}
 
 declare module '*/scripts/shape/shape.mjs' {
   interface Row {
