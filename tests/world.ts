@@ -110,7 +110,7 @@ export function createWorld(
   const calls = observer.calls({ profile: 'default' });
   const admission = createAdmission({ policy: settings.policy, calls: createShares(settings.limits.concurrentCalls) });
   const checker = createArgumentChecker();
-  const verify = (server: string) => catalog.verify(server);
+  const verify: FrontDeps['verify'] = (server, lists) => catalog.verify(server, undefined, lists);
   const session = (key: string) => {
     const own = { pins: pins.session({ key, offered: () => undefined }), pinned: () => pins.revision };
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });
@@ -126,7 +126,7 @@ export function createWorld(
     meter: createMeter(ledger),
     shelf: createResultStore({ maxBytes: () => settings.limits.resultStore }).ofSession('k', undefined),
     search: createToolSearch(),
-    listed: (wait = 1000) => catalog.settle(wait),
+    listed: (wait = 1000, lists?: 'tools' | 'all') => catalog.settle(wait, undefined, lists),
     verify,
   };
   return { catalog, router, session, deps, sent, logged, changes, stats, observer, ledger };

@@ -36,11 +36,11 @@ export interface App extends Gateway {
   /** The router of a profile, for the command line; throws not_found, and `config` where no profile is enabled. */
   router(profile?: string): Router;
   /** Everything that the servers of a profile offer, whoever may use it; throws not_found. */
-  catalog(profile?: string): Pick<Catalog, 'servers' | 'settle'>;
+  catalog(profile?: string): Pick<Catalog, 'servers' | 'settle' | 'answered'>;
   /** The search of a profile, for the command line; throws not_found. */
   search(profile?: string): ToolSearch;
-  /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). */
-  listed(profile?: string, wait?: number): Promise<void>;
+  /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`); `all` lists, or tools alone. */
+  listed(profile?: string, wait?: number, lists?: 'tools' | 'all'): Promise<void>;
   /** Takes another config in place of the one it runs. Throws, and changes nothing, where that cannot be used. */
   reload(config: Config): Reloaded;
   /** Ends every upstream; nothing is left running when it resolves. Again with smaller bounds hurries it. */
@@ -138,15 +138,15 @@ export function createApp(initial: Config, options: AppOptions): App {
     let left = false;
     // Nobody would end what is begun for one that has left.
     const connectionTo = (server: string) => (left ? undefined : pool.get(server, caller));
-    const verify = (server: string) => catalog.verify(server, connectionTo(server));
+    const verify: Entrance['verify'] = (server, lists) => catalog.verify(server, connectionTo(server), lists);
     const own = router(found, accessOf(found, principal), { principal, lasts, offered, key, verify });
     return {
       caller,
       verify,
       search: found.search,
       router: own,
-      async listed(wait = Number.POSITIVE_INFINITY) {
-        await catalog.settle(Math.min(wait, listWait()), { offered: offered(), connectionTo, lasts });
+      async listed(wait = Number.POSITIVE_INFINITY, lists) {
+        await catalog.settle(Math.min(wait, listWait()), { offered: offered(), connectionTo, lasts }, lists);
         tellConflicts(found, config.settings.naming);
       },
       reading() {
@@ -189,7 +189,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     },
     catalog: (name) => find(name).catalog,
     search: (name) => find(name).search,
-    listed: (name, wait = listWait()) => find(name).catalog.settle(wait),
+    listed: (name, wait = listWait(), lists) => find(name).catalog.settle(wait, undefined, lists),
     open({ profile, front: kind, downstream, principal, holder }) {
       const found = find(profile);
       const { settings } = config;

@@ -1,5 +1,6 @@
 /** The state of a server as a sentence, and what mends it. */
 import type { ServerEntry } from '../catalog/catalog.ts';
+import { unansweredLists } from '../catalog/list-requests.ts';
 import type { ServerSpec } from '../config/config.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { ServerStatus } from '../listen/gateway.ts';
@@ -24,10 +25,16 @@ export function sentenceOf({ spec, state, entry, running, tools, check }: Stated
     return { sentence: 'it is switched off in the config', mend: 'set "disabled" to false in its entry' };
   if (!running) return { sentence: 'its profile is disabled', mend: 'set "enabled" to true in the profile' };
   const count = tools === 1 ? '1 tool' : `${tools} tools`;
-  if (state.kind === 'ready') return { sentence: `it is running and offers ${count}` };
   if (state.kind === 'connecting')
     return { sentence: state.fetching === undefined ? 'it is starting' : `${state.fetching} is downloading it` };
   const failure = entry?.listing.kind === 'failed' ? entry.listing.error : undefined;
+  const unanswered = entry === undefined ? [] : unansweredLists(entry.offer);
+  if (state.kind === 'ready') {
+    const lists = [...(failure === undefined ? [] : [firstLine(messageOf(failure))]), ...unanswered];
+    if (lists.length === 0) return { sentence: `it is running and offers ${count}` };
+    const sentence = `it is running and offers ${count}; it did not answer all of its lists: ${lists.join('; ')}`;
+    return { sentence, mend: hintOf(failure) ?? check, check };
+  }
   if (state.kind === 'backoff') {
     const next = state.resting ? 'the next call tries again' : 'it is tried again by itself';
     return { sentence: `${firstLine(state.reason)}; ${next}`, mend: hintOf(failure) ?? check, check };

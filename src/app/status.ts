@@ -1,5 +1,6 @@
 /** What `GET /api/status` and `mcpx status` show; never a secret. */
 import type { ServerEntry } from '../catalog/catalog.ts';
+import { unansweredLists } from '../catalog/list-requests.ts';
 import { type Config, mainProfile, type Profile, type Settings } from '../config/config.ts';
 import { usualFile } from '../config/store.ts';
 import { messageOf } from '../errors.ts';
@@ -102,12 +103,14 @@ function describeState(
   entry: ServerEntry | undefined,
 ): Pick<ServerStatus, 'state' | 'since' | 'nextTry' | 'reason'> {
   const failure = entry?.listing.kind === 'failed' ? messageOf(entry.listing.error) : undefined;
-  const reason = 'reason' in state ? state.reason : failure;
+  const unanswered = entry === undefined ? [] : unansweredLists(entry.offer);
+  const lists = [...(failure === undefined ? [] : [failure]), ...unanswered].join('; ');
+  const reason = 'reason' in state ? state.reason : lists;
   return {
     state: state.kind,
     ...('since' in state && { since: new Date(state.since).toISOString() }),
     ...(state.kind === 'backoff' && !state.resting && { nextTry: new Date(state.until).toISOString() }),
-    ...(reason && state.kind !== 'ready' && { reason }),
+    ...(reason && { reason }),
   };
 }
 

@@ -5,24 +5,31 @@ import type { Log } from '../observe/log.ts';
 import type { Hello } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { knowsNobody } from '../upstream/sharing.ts';
-import type { ListedTool, ListedTools, ListKind, Offer } from './list.ts';
-import { fingerprintsOf, LIST_KINDS, listOffer, listTools } from './list.ts';
-import type { Lesson, Pins } from './pins.ts';
+import { fingerprintsOf, LIST_KINDS, type ListedTool, type ListKind } from './list.ts';
+import { requestTools } from './list-requests.ts';
+import type { Pins } from './pins.ts';
+import { createRefresh, type Refresh } from './refresh.ts';
 import {
   type Carrier,
   type Client,
+  clearTimers,
   emptySlot,
   folderDigest,
   forgetEarlier,
   inOrder,
   isKnown,
   knownTo,
+  type Learned,
   type Lister,
+  lessonOf,
   listedFor,
+  mayBeAnswered,
   mayBeStale,
+  othersWithin,
   type ServerEntry,
   type Slot,
   type Teller,
+  take,
   within,
 } from './slot.ts';
 import { type CatalogStore, NO_STORE } from './store.ts';
@@ -40,21 +47,27 @@ export interface CatalogOptions {
   changed?: (server: string, kinds: ListKind[]) => void;
 }
 
-/** Lists of one server are at least this far apart, in ms, however often it announces changes. */
-const REFRESH_GAP = 300;
-
 export class Catalog {
   #slots: Map<string, Slot>;
   readonly #options: CatalogOptions;
   readonly #store: CatalogStore;
   /** The sets of capabilities for which tools were listed, by the beginning of the conversation. */
   readonly #listed = new WeakMap<Hello, Set<string>>();
+  readonly #refresh: Refresh;
   #closed = false;
   #revision = 0;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#store = options.store ?? NO_STORE;
+    this.#refresh = createRefresh({
+      log: options.log,
+      connectionTo: (server) => options.pool.get(server),
+      isWanted: (slot) => !this.#closed && this.#slots.get(slot.name) === slot,
+      accept: (slot, connection, learned, lists) =>
+        lists === 'all' ? this.#accept(slot, connection, learned) : this.#acceptOthers(slot, connection, learned),
+      failed: (slot, error) => this.#failed(slot, error),
+    });
     this.#slots = new Map(inOrder(options.servers).map((spec) => [spec.name, emptySlot(spec)]));
   }
 
@@ -71,7 +84,7 @@ export class Catalog {
       }),
     );
     const kept = new Set(this.#slots.values());
-    for (const slot of before.values()) if (!kept.has(slot)) clearTimeout(slot.refreshTimer);
+    for (const slot of before.values()) if (!kept.has(slot)) clearTimers(slot);
     this.#revision++;
   }
 
@@ -101,34 +114,44 @@ export class Catalog {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
     this.#restore(slot);
-    if (slot.listing.kind !== 'listed') await this.#refresh(slot);
+    if (slot.listing.kind !== 'listed') await this.#refresh.now(slot);
   }
 
   /**
    * Makes everything known that the client may see, all at once. Waits for what has to be listed until `wait` ms after its
-   * listing began, however many ask: a server that hangs is waited for once, and then by nobody.
+   * listing began, however many ask: a server that hangs is waited for once, and then by nobody. Only who wants `all` lists waits
+   * for more than tools, and has lists asked for again that failed.
    */
-  async settle(wait: number, client?: Client): Promise<void> {
+  async settle(wait: number, client?: Client, lists: 'tools' | 'all' = 'tools'): Promise<void> {
     const open = [...this.#slots.values()].filter((slot) => {
       this.#restore(slot);
       const offered = client && listedFor(slot, client);
       if (forgetEarlier(slot, client, offered)) this.#revision++;
+      if (lists === 'all' && mayBeAnswered(slot, offered)) return true;
       if (slot.listing.kind === 'failed') return false;
       return !isKnown(slot, offered) || mayBeStale(slot, client, (...on) => this.isCurrent(...on));
     });
     const now = performance.now();
-    const lists = open.map((slot) => {
+    const rounds = open.map((slot) => {
       slot.awaitedSince ??= now;
-      const done = this.#refresh(slot, client?.connectionTo(slot.name));
+      const done = this.#refresh.now(slot, client?.connectionTo(slot.name));
       return within(done, slot.awaitedSince + wait - now);
     });
-    await Promise.all(lists);
+    await Promise.all(rounds);
+    if (lists === 'all') await this.answered(wait);
+  }
+
+  /** Resolves when lists beside the tools that are under way were answered or have failed, of one server or of all, or `wait` ms after they began. */
+  async answered(wait: number, name?: string): Promise<void> {
+    const slots = [...this.#slots.values()].filter((slot) => name === undefined || slot.name === name);
+    await Promise.all(slots.map((slot) => othersWithin(slot, wait)));
   }
 
   /** Lists a server that is known from the disk only; returns at once for one that was listed in this run. */
-  async verify(name: string, connection?: Lister): Promise<void> {
+  async verify(name: string, connection?: Lister, lists: 'tools' | 'all' = 'tools'): Promise<void> {
     const slot = this.#slots.get(name);
-    if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh(slot, connection);
+    if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh.now(slot, connection);
+    if (lists === 'all') await this.answered(Number.POSITIVE_INFINITY, name);
   }
 
   /** Whether the tools that are known of a server are those that it has in this conversation, and not those of an earlier one. */
@@ -142,7 +165,7 @@ export class Catalog {
   async renew(connection: Carrier, hello: Hello): Promise<boolean> {
     const slot = this.#slots.get(connection.name);
     if (slot === undefined) return false;
-    const { tools } = await this.#listTools(slot, connection, hello);
+    const { tools } = await requestTools(slot, connection, hello, this.#options.log);
     // A list that took a reconnect may be of either conversation.
     if (!connection.fleeting && connection.hello !== hello) return false;
     if (this.isCurrent(connection, hello)) return true;
@@ -157,29 +180,19 @@ export class Catalog {
     if (slot === undefined) return;
     const { listing, offer } = slot;
     const holds = listing.kind === 'listed' && Date.now() < listing.at + (offer.freshFor ?? 0);
-    if (!holds) void this.#refresh(slot, connection);
+    if (!holds) void this.#refresh.now(slot, connection);
   }
 
   /** Takes note of a `…/list_changed` notification of an upstream; the connection that brought it is asked for the new list. */
   noticed(name: string, method: string, connection?: Teller): void {
     const slot = this.#slots.get(name);
     if (slot === undefined || !method.endsWith('/list_changed')) return;
-    slot.stale.add(connection);
-    slot.refreshTimer ??= setTimeout(() => {
-      slot.refreshTimer = undefined;
-      const stale = [...slot.stale];
-      slot.stale.clear();
-      // A list under way may have begun before the change, so it is followed by another.
-      const underWay = [...slot.toolLists].map(({ done }): Promise<unknown> => done);
-      void Promise.allSettled([slot.inFlight?.done, ...underWay]).then(() => {
-        for (const one of stale) void this.#refresh(slot, one?.state.kind === 'closed' ? undefined : one);
-      });
-    }, REFRESH_GAP);
+    this.#refresh.soon(slot, connection);
   }
 
   close(): void {
     this.#closed = true;
-    for (const slot of this.#slots.values()) clearTimeout(slot.refreshTimer);
+    for (const slot of this.#slots.values()) clearTimers(slot);
   }
 
   #restore(slot: Slot): void {
@@ -189,7 +202,7 @@ export class Catalog {
     const stored = this.#store.read(slot.spec);
     if (stored === undefined) return;
     for (const [offered, learned] of stored.bySet) {
-      this.#take(slot, offered, learned);
+      take(slot, offered, learned);
       this.#options.pins?.learned({ ...lessonOf(slot), offered, folder: learned.folder, from: 'store' });
     }
     slot.unsteady = stored.unsteady === true;
@@ -202,70 +215,10 @@ export class Catalog {
     const known = knownTo(slot, offered);
     const before = fingerprintsOf(known.hello, known.offer);
     const after = fingerprintsOf(learned.hello, learned.offer);
-    this.#take(slot, offered, learned);
+    take(slot, offered, learned);
     const kinds = LIST_KINDS.filter((kind) => after[kind] !== before[kind]);
     if (kinds.length > 0) this.#revision++;
     return kinds;
-  }
-
-  #take(slot: Slot, offered: string, { hello, offer, folder }: Learned): void {
-    const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
-    const { name } = slot;
-    // The set that was seen last is the last.
-    slot.bySet.delete(offered);
-    slot.bySet.set(offered, {
-      ...{ name, hello, offer, tools, folder },
-      get spec() {
-        return slot.spec;
-      },
-      get listing() {
-        return slot.listing;
-      },
-    });
-    Object.assign(slot, { hello, offer, tools });
-  }
-
-  #refresh(slot: Slot, asked?: Lister): Promise<void> {
-    const connection = asked ?? this.#options.pool.get(slot.name);
-    if (connection === undefined || this.#closed) return Promise.resolve();
-    const { inFlight } = slot;
-    if (inFlight !== undefined && asked !== undefined && inFlight.connection !== asked) {
-      return inFlight.done.then(() => this.#refresh(slot, asked));
-    }
-    slot.inFlight ??= {
-      connection,
-      done: this.#list(slot, connection).finally(() => {
-        slot.inFlight = undefined;
-      }),
-    };
-    return slot.inFlight.done;
-  }
-
-  /** Lists tools, once for all who want the same at the same time: a call, and the list that every new connection begins with. */
-  #listTools(slot: Slot, connection: Lister, began: Hello): Promise<ListedTools> {
-    const { offered, fleeting } = connection;
-    const hello = fleeting ? undefined : began;
-    const underWay = [...slot.toolLists].find((one) => one.hello === hello && one.offered === offered);
-    if (underWay !== undefined) return underWay.done;
-    const list = { hello, offered, done: listTools(connection, began, this.#options.log) };
-    const over = () => slot.toolLists.delete(list);
-    slot.toolLists.add(list);
-    list.done.then(over, over);
-    return list.done;
-  }
-
-  async #list(slot: Slot, connection: Lister): Promise<void> {
-    const { log } = this.#options;
-    try {
-      const hello = await connection.connect();
-      const tools = this.#listTools(slot, connection, hello);
-      this.#accept(slot, connection, { hello, offer: await listOffer(connection, hello, log, tools) });
-    } catch (error) {
-      slot.listing = { kind: 'failed', at: Date.now(), error };
-      slot.awaitedSince = undefined;
-      this.#revision++;
-      log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
-    }
   }
 
   /** Takes what a server has just said, and tells whoever has to know. */
@@ -288,11 +241,20 @@ export class Catalog {
     if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet, unsteady });
     if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
   }
-}
 
-type Learned = { hello: Hello; offer: Offer; folder?: string | undefined };
+  /** Takes the lists beside the tools, and tells whoever has to know. */
+  #acceptOthers(slot: Slot, connection: Lister, { hello, offer }: Learned): void {
+    const { offered } = connection;
+    const kinds = this.#learn(slot, offered, { hello, offer, folder: folderDigest(connection.folder) });
+    const { bySet, unsteady, listing } = slot;
+    if (listing.kind === 'listed') this.#store.write(slot.spec, { at: listing.at, bySet, unsteady });
+    if (kinds.length > 0 && !this.#closed) this.#options.changed?.(slot.name, kinds);
+  }
 
-/** What was learned last. */
-function lessonOf({ spec, hello, tools }: Slot): Pick<Lesson, 'spec' | 'version' | 'tools'> {
-  return { spec, version: String(hello?.serverInfo.version), tools };
+  #failed(slot: Slot, error: unknown): void {
+    slot.listing = { kind: 'failed', at: Date.now(), error };
+    slot.awaitedSince = undefined;
+    this.#revision++;
+    this.#options.log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
+  }
 }

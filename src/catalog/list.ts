@@ -29,7 +29,14 @@ export interface Offer {
   prompts: Item[];
   /** ms for which the server says its lists hold; absent when it does not say. */
   freshFor?: number;
+  /** Lists that the server did not answer, and why; the items it listed before, if any, are kept. */
+  unanswered?: Partial<Record<OtherList, string>>;
 }
+
+/** The lists beside the tools. */
+export type OtherList = 'resources' | 'templates' | 'prompts';
+
+export const OTHER_LISTS: OtherList[] = ['resources', 'templates', 'prompts'];
 
 /** The lists that a server announces changes of; templates go with resources. */
 export type ListKind = 'tools' | 'resources' | 'prompts';
@@ -57,33 +64,31 @@ const MAX_SCHEMA = 256 * 1024;
 const MAX_DEPTH = 128;
 /** In ms, for one page. A call may take much longer than a list. */
 const LIST_TIMEOUT = 60_000;
+/** The same for the lists beside the tools: one that hangs is named, and asked for again. */
+const OTHER_LIST_TIMEOUT = 30_000;
 
 type Asker = Pick<Connection, 'name' | 'request' | 'spec'>;
 
-/** Lists what the upstream says it has, beside its tools; a kind that it does not know is simply empty. */
-export async function listOffer(
+/** How each list beside the tools is asked for, and the capability that announces it. */
+export const OTHERS = {
+  resources: { capability: 'resources', method: 'resources/list', key: 'resources' },
+  templates: { capability: 'resources', method: 'resources/templates/list', key: 'resourceTemplates' },
+  prompts: { capability: 'prompts', method: 'prompts/list', key: 'prompts' },
+} as const satisfies Record<OtherList, { capability: string; method: string; key: string }>;
+
+/** One list beside the tools; one that the upstream does not know is simply empty. Throws what stands in the way. */
+export async function listOther(
+  list: OtherList,
   connection: Asker,
   { capabilities }: Pick<Hello, 'capabilities'>,
   log: Log,
-  listedTools: Promise<ListedTools>,
-): Promise<Offer> {
-  const list = (capability: string, method: string, key: string) =>
-    capabilities[capability] === undefined ? NOTHING : listPages(connection, method, key);
-  const [{ tools, freshFor: toolsFreshFor }, ...lists] = await Promise.all([
-    listedTools,
-    list('resources', 'resources/list', 'resources'),
-    list('resources', 'resources/templates/list', 'resourceTemplates'),
-    list('prompts', 'prompts/list', 'prompts'),
-  ]);
-  const [resources, templates, prompts] = lists.map(({ items }) => items) as [Item[], Item[], Item[]];
-  const freshFor = Math.min(toolsFreshFor, ...lists.map((one) => one.freshFor));
-  return {
-    tools,
-    resources: resources.filter(({ uri }) => typeof uri === 'string').map(tidy),
-    templates: templates.filter(({ uriTemplate }) => typeof uriTemplate === 'string').map(tidy),
-    prompts: readPrompts(prompts, connection.name, log),
-    ...(Number.isFinite(freshFor) && freshFor > 0 && { freshFor }),
-  };
+): Promise<Listed> {
+  const { capability, method, key } = OTHERS[list];
+  if (capabilities[capability] === undefined) return NOTHING;
+  const { items, freshFor } = await listPages(connection, method, key);
+  if (list === 'prompts') return { items: readPrompts(items, connection.name, log), freshFor };
+  const name = list === 'resources' ? 'uri' : 'uriTemplate';
+  return { items: items.filter((item) => typeof item[name] === 'string').map(tidy), freshFor };
 }
 
 /** Its tools alone: calls wait for them, and for nothing else. */
@@ -103,7 +108,7 @@ export interface ListedTools {
 
 const TOOLS = 'tools/list';
 
-interface Listed {
+export interface Listed {
   items: Item[];
   /** The shortest life that a page of it was given, in ms; 0 when one was given none. */
   freshFor: number;
@@ -130,8 +135,9 @@ async function listPages(connection: Asker, method: string, key: string): Promis
 
 async function ask(connection: Asker, method: string, cursor: unknown): Promise<unknown> {
   try {
-    const timeout = Math.min(LIST_TIMEOUT, connection.spec.timeout);
-    const options = { repeatable: true, ahead: method === TOOLS, timeout };
+    const timeout = Math.min(method === TOOLS ? LIST_TIMEOUT : OTHER_LIST_TIMEOUT, connection.spec.timeout);
+    // A list that hangs takes no turn from a call.
+    const options = { repeatable: true, ahead: true, timeout };
     return await connection.request(method, cursor === undefined ? {} : { cursor }, options);
   } catch (error) {
     // Servers announce a capability and then lack one of its lists; that is no reason to lose the others.

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import type { ServerSpec } from '../config/config.ts';
 import type { Connection, Hello } from '../upstream/connection.ts';
 import { sharedKey } from '../upstream/sharing.ts';
-import { EMPTY_OFFER, type ListedTool, type ListedTools, type Offer } from './list.ts';
+import { EMPTY_OFFER, type ListedTool, type Offer } from './list.ts';
+import type { OtherRequest, ToolsRequest } from './list-requests.ts';
+import type { Lesson } from './pins.ts';
 
 /** How much is known of a server. A failed one keeps what was listed before. */
 export type Listing =
@@ -42,18 +44,17 @@ export interface Slot {
   /** Monotonic ms since which clients wait for a list of it; undefined where nobody does. */
   awaitedSince: number | undefined;
   inFlight: { connection: Lister; done: Promise<void> } | undefined;
-  /** Lists of tools under way, alone or as a part of the above. */
-  toolLists: Set<ToolList>;
+  /** Lists of tools under way, alone or as a part of the above, and those of the rest. */
+  toolLists: Set<ToolsRequest>;
+  otherLists: Set<OtherRequest>;
+  /** The next try of lists that failed while the server was connected, and how often they have in a row. */
+  retryTimer: NodeJS.Timeout | undefined;
+  failures: number;
+  /** Which lists failed, as it was last told in the log. */
+  told: string;
   refreshTimer: NodeJS.Timeout | undefined;
   /** What is asked again when the timer fires; undefined means whichever connection there is. */
   stale: Set<Teller | undefined>;
-}
-
-export interface ToolList {
-  /** The beginning of the conversation in which it was asked for; undefined where each request has its own. */
-  hello: Hello | undefined;
-  offered: string;
-  done: Promise<ListedTools>;
 }
 
 /** For whom lists are wanted. */
@@ -69,7 +70,8 @@ export interface Client {
 export type Lister = Pick<
   Connection,
   'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner' | 'folder' | 'fleeting'
->;
+> &
+  Partial<Pick<Connection, 'state'>>;
 /** The connection that a call goes on. */
 export type Carrier = Lister & Pick<Connection, 'hello'>;
 /** One that told of a change, and may have ended since. */
@@ -90,6 +92,18 @@ export function isKnown(slot: Slot, offered: string | undefined): boolean {
   return offered === undefined ? slot.bySet.size > 0 : slot.bySet.has(offered);
 }
 
+/** Whether lists that failed can be asked for again: the pause is over, and nobody does it by itself while the server rests. */
+export function mayBeAnswered(slot: Slot, offered: string | undefined): boolean {
+  if (slot.retryTimer !== undefined || slot.otherLists.size > 0) return false;
+  return knownTo(slot, offered).offer.unanswered !== undefined;
+}
+
+/** Resolves when the lists beside the tools are over, or `wait` ms after they began. */
+export async function othersWithin({ otherLists }: Slot, wait: number): Promise<void> {
+  const now = performance.now();
+  await Promise.all([...otherLists].map(({ done, since }) => within(done, since + wait - now)));
+}
+
 /** Forgets what was listed for a client at an earlier time, in which its connection offered more than it does now; false where there was nothing. */
 export function forgetEarlier(slot: Slot, client: Client | undefined, offered: string | undefined): boolean {
   return client !== undefined && offered !== client.offered && slot.bySet.delete(client.offered);
@@ -104,6 +118,31 @@ export function mayBeStale(
   if (!unsteady || client === undefined || client.lasts === 'request') return false;
   const connection = client.connectionTo(name);
   return connection !== undefined && !isCurrent(connection, connection.hello);
+}
+
+/** What a server has said for one set. */
+export type Learned = { hello: Hello; offer: Offer; folder?: string | undefined };
+
+export function take(slot: Slot, offered: string, { hello, offer, folder }: Learned): void {
+  const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
+  const { name } = slot;
+  // The set that was seen last is the last.
+  slot.bySet.delete(offered);
+  slot.bySet.set(offered, {
+    ...{ name, hello, offer, tools, folder },
+    get spec() {
+      return slot.spec;
+    },
+    get listing() {
+      return slot.listing;
+    },
+  });
+  Object.assign(slot, { hello, offer, tools });
+}
+
+/** What was learned last. */
+export function lessonOf({ spec, hello, tools }: Slot): Pick<Lesson, 'spec' | 'version' | 'tools'> {
+  return { spec, version: String(hello?.serverInfo.version), tools };
 }
 
 /** Which folder it was, without saying its name. */
@@ -124,6 +163,10 @@ export function emptySlot(spec: ServerSpec): Slot {
     awaitedSince: undefined,
     inFlight: undefined,
     toolLists: new Set(),
+    otherLists: new Set(),
+    retryTimer: undefined,
+    failures: 0,
+    told: '',
     refreshTimer: undefined,
     stale: new Set(),
   };
@@ -132,6 +175,7 @@ export function emptySlot(spec: ServerSpec): Slot {
 /** Resolves with the work, or after `wait` ms; at once where that time is over. */
 export function within(work: Promise<void>, wait: number): Promise<void> {
   if (wait <= 0) return Promise.resolve();
+  if (wait === Number.POSITIVE_INFINITY) return work;
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, wait);
     void work.finally(() => {
@@ -139,6 +183,11 @@ export function within(work: Promise<void>, wait: number): Promise<void> {
       resolve();
     });
   });
+}
+
+export function clearTimers({ refreshTimer, retryTimer }: Slot): void {
+  clearTimeout(refreshTimer);
+  clearTimeout(retryTimer);
 }
 
 /** The enabled ones in the order of look-up: local modules first. */

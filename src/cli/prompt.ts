@@ -43,7 +43,9 @@ async function findPrompt(
 ): Promise<{ server: string; name: string }> {
   const { server, tool: name } = splitTarget(target);
   const views =
-    name === undefined ? await listAll(app, { config, stop }) : await reachServers(app, { config, stop, only: server });
+    name === undefined
+      ? await listAll(app, { config, stop, lists: 'all' })
+      : await reachServers(app, { config, stop, only: server, lists: 'all' });
   const wanted = name ?? target;
   const owners = views.filter((view) => namesOf(view).includes(wanted));
   const [owner, ...others] = owners;

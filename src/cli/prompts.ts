@@ -12,7 +12,7 @@ export function run(invocation: Invocation): Promise<number> {
   return withApp(
     invocation,
     async (app, config) => {
-      const servers = await reachServers(app, { config, stop, only: args[0] });
+      const servers = await reachServers(app, { config, stop, only: args[0], lists: 'all' });
       const lines = servers.flatMap(({ name, prompts }) => prompts.map((prompt) => row(name, prompt)));
       if (flags.has('json')) await printJson(servers.map(({ name, prompts }) => ({ server: name, prompts })));
       else if (lines.length > 0) await print(table(lines));

@@ -13,7 +13,7 @@ export function run(invocation: Invocation): Promise<number> {
   const [uri = ''] = args;
   return withApp(invocation, async (app, config) => {
     const named = flags.value('server');
-    const servers = await reachServers(app, { config, stop, only: named });
+    const servers = await reachServers(app, { config, stop, only: named, lists: 'all' });
     const { server, uri: own } = locateResource(uri, named, servers, typedHints(flags));
     const request = app.router().forward({
       ...{ server, kind: 'resource', name: own },

@@ -11,7 +11,7 @@ export function run(invocation: Invocation): Promise<number> {
   return withApp(
     invocation,
     async (app, config) => {
-      const servers = await reachServers(app, { config, stop, only: args[0] });
+      const servers = await reachServers(app, { config, stop, only: args[0], lists: 'all' });
       const offered = servers.map(({ name, resources, templates }) => ({ server: name, resources, templates }));
       const lines = servers.flatMap(rows);
       if (flags.has('json')) await printJson(offered);

@@ -77,10 +77,10 @@ export interface FrontDeps {
   /** Where results of this client that are too large to be sent are kept. */
   shelf: Shelf;
   search: ToolSearch;
-  /** Resolves when every upstream was listed, or after the configured wait, or `wait` ms where that is less. */
-  listed(wait?: number): Promise<void>;
+  /** Resolves when the tools of every upstream were listed, or `all` of its lists, or after the configured wait, or `wait` ms where that is less. */
+  listed(wait?: number, lists?: 'tools' | 'all'): Promise<void>;
   /** Lists a server for this client, where only what was stored is known of it. */
-  verify(server: string): Promise<void>;
+  verify(server: string, lists?: 'tools' | 'all'): Promise<void>;
 }
 
 /** What makes a front different from another. */

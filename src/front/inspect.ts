@@ -1,5 +1,6 @@
 /** The `inspect` tool: the servers, the tools of one, one tool's whole definition as TypeScript, or what fits a question. */
 import type { Tool } from '../catalog/list.ts';
+import { unansweredLists } from '../catalog/list-requests.ts';
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import { isLarger } from '../render/size.ts';
@@ -89,7 +90,7 @@ export function describeServer(
   const { listing } = server.entry;
   if (listing.kind === 'failed' && server.tools.length === 0) throw listing.error;
   const { maxDescription, schema } = compression;
-  const head = serverLine(server, compression.maxInstructions);
+  const head = [serverLine(server, compression.maxInstructions), ...unansweredLists(server.entry.offer)].join('\n');
   if (schema === 'json') return [head, ...server.tools.map((tool) => JSON.stringify(definition(tool)))].join('\n');
   let text = '';
   for (const [index, form] of FORMS.entries()) {

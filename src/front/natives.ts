@@ -47,7 +47,7 @@ export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<
     const exposed = String(name);
     const find = () => prompts().get(exposed);
     const mayHave = (server: string) => mayBeOf(server, exposed, settings.naming);
-    const prompt = find() ?? (await seek({ find, mayHave }, deps));
+    const prompt = find() ?? (await seek({ find, mayHave, lists: 'all' }, deps));
     if (prompt !== undefined) return prompt;
     router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(exposed), way);
     throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${asName(name)}`);
@@ -62,7 +62,7 @@ export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<
     const known = style === 'keep' ? of(certainHolderOf(uri, views())) : locateUri(uri);
     if (known !== undefined && isThere(known)) return known;
     const find = () => holderOf(uri, views()) ?? onlyHolder(views());
-    const found = style === 'keep' ? of(await seek({ find }, deps)) : await listed().then(() => known);
+    const found = style === 'keep' ? of(await seek({ find, lists: 'all' }, deps)) : await listed().then(() => known);
     if (found !== undefined && isThere(found)) return found;
     router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
     const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
@@ -136,7 +136,7 @@ export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<
   const list =
     (key: string, items: () => Item[]): Native =>
     async (params) => {
-      await listed();
+      await listed(undefined, 'all');
       return pageOf(items(), key, params);
     };
 

@@ -26,7 +26,7 @@ export function createResources(deps: Deps): (args: Params, way: Way) => Promise
     const server = text(args, 'server_name');
     const uri = text(args, 'uri');
     if (uri?.startsWith(STORED)) return inspectStored({ result: uri.slice(STORED.length) }, deps);
-    await listed();
+    await listed(undefined, 'all');
     const views = server === undefined ? router.servers() : [await router.server(server)];
     if (uri === undefined) return shaped(listOf(views), 'resources');
     const found = locateResource(uri, server, views);

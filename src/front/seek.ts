@@ -6,18 +6,20 @@ export interface Sought<T> {
   find(): T | undefined;
   /** Whether something of that server can have such a name (default: of any). */
   mayHave?(server: string): boolean;
+  /** The lists that it can be in (default: tools). */
+  lists?: 'tools' | 'all';
 }
 
 type Deps = Pick<FrontDeps, 'router' | 'listed' | 'verify'>;
 
-export async function seek<T>({ find, mayHave = () => true }: Sought<T>, deps: Deps): Promise<T | undefined> {
+export async function seek<T>({ find, mayHave = () => true, lists }: Sought<T>, deps: Deps): Promise<T | undefined> {
   const { router, listed, verify } = deps;
-  await listed();
+  await listed(undefined, lists);
   if (find() !== undefined) return find();
   const servers = router.servers().filter(({ name }) => mayHave(name));
   await new Promise<void>((resolve) => {
     // What one of them has does not wait for the others.
-    const looks = servers.map(({ name }) => verify(name).then(() => find() !== undefined && resolve()));
+    const looks = servers.map(({ name }) => verify(name, lists).then(() => find() !== undefined && resolve()));
     void Promise.allSettled(looks).then(() => resolve());
   });
   return find();

@@ -87,7 +87,7 @@ export const serveTokens: Serve = within(async (entrance, { response }) => {
 });
 
 export const serveResources: Serve = within(async (entrance, { response, query }) => {
-  await entrance.listed();
+  await entrance.listed(undefined, 'all');
   const servers = entrance.router.servers();
   const resources = servers.flatMap(({ name, resources }) => resources.map((one) => ({ server: name, ...one })));
   const page = pageOf(resources, query);
@@ -97,7 +97,7 @@ export const serveResources: Serve = within(async (entrance, { response, query }
 });
 
 export const servePrompts: Serve = within(async (entrance, { response, query }) => {
-  await entrance.listed();
+  await entrance.listed(undefined, 'all');
   const all = entrance.router
     .servers()
     .flatMap(({ name, prompts }) => prompts.map((prompt) => ({ server: name, ...prompt })));

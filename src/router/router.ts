@@ -235,7 +235,8 @@ export function createRouter(deps: RouterDeps): Router {
 
   async function forward(request: Forward): Promise<unknown> {
     const { server, kind, name, method, params, meta } = request;
-    await known(server);
+    // A server that has been met is asked, also where it does not list its tools.
+    if (views.entry(server)?.hello === undefined) await known(server);
     const begun: CallStart = { kind, server, name, method, request: request.requestId, arguments: params };
     if (kind !== 'task' && !access.allows({ server, kind, name })) {
       denied(begun);
