@@ -7,11 +7,11 @@ import { sameJson } from '../config/json.ts';
 export interface Principal extends Omit<Token, 'token'> {}
 
 export interface Authenticator {
-  /** False when no token is configured: then everybody on loopback may in. */
+  /** False when no token is configured: then everyone on loopback is admitted. */
   readonly required: boolean;
   /** The principal of an `Authorization` header, or undefined. */
   principal(header: string | undefined): Principal | undefined;
-  /** Whether somebody may still in: one of its principals, or nobody in particular where no token is required. */
+  /** Whether a principal is still admitted; `undefined` is where no token is required. */
   knows(principal: Principal | undefined): boolean;
   /** The principal that stands for the same token with the same secret. */
   same(principal: Principal, digest: Buffer): Principal | undefined;
@@ -22,10 +22,7 @@ export function createAuthenticator(
   tokens: (Principal & { secret: string })[],
   before?: Pick<Authenticator, 'same'>,
 ): Authenticator {
-  const known = tokens.map(({ secret, ...principal }) => {
-    const hashed = digest(secret);
-    return { digest: hashed, principal: before?.same(principal, hashed) ?? principal };
-  });
+  const known = knownTokens(tokens, before);
   return {
     required: known.length > 0,
     knows: (principal) =>
@@ -40,6 +37,14 @@ export function createAuthenticator(
       return known.filter((token) => timingSafeEqual(token.digest, hashed))[0]?.principal;
     },
   };
+}
+
+/** A function of its own, so that an authenticator does not hold the one before it, and that one the one before. */
+function knownTokens(tokens: (Principal & { secret: string })[], before: Pick<Authenticator, 'same'> | undefined) {
+  return tokens.map(({ secret, ...principal }) => {
+    const hashed = digest(secret);
+    return { digest: hashed, principal: before?.same(principal, hashed) ?? principal };
+  });
 }
 
 /** A profile that a token does not name is as good as missing. */
