@@ -5,6 +5,7 @@ import type { Tool } from '../src/catalog/list.ts';
 import type { LockFile } from '../src/catalog/lock-file.ts';
 import { createPins } from '../src/catalog/pins.ts';
 import { createToolSearch } from '../src/catalog/search.ts';
+import type { ShownDefinitions } from '../src/catalog/shown-definitions.ts';
 import type { CatalogStore } from '../src/catalog/store.ts';
 import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
 import type { FrontDeps } from '../src/front/front.ts';
@@ -44,7 +45,7 @@ export interface World {
   catalog: Catalog;
   router: Router;
   /** The router of another client. */
-  session(key: string): Router;
+  session(key: string, issued?: number): Router;
   deps: FrontDeps;
   /** Every request that reached an upstream, lists excepted. */
   sent: { server: string; method: string; params: Params | undefined }[];
@@ -75,11 +76,12 @@ export interface WorldOptions {
   tools?: Filter;
   store?: CatalogStore;
   lockFile?: LockFile;
+  shownDefinitions?: ShownDefinitions;
 }
 
 export function createWorld(
   scripts: Record<string, Script>,
-  { settings = DEFAULTS, tools = {}, store, lockFile: file }: WorldOptions = {},
+  { settings = DEFAULTS, tools = {}, store, lockFile: file, shownDefinitions }: WorldOptions = {},
 ): World {
   const sent: World['sent'] = [];
   const logged: string[] = [];
@@ -89,7 +91,7 @@ export function createWorld(
   const pool = { get: (name: string) => connections.get(name), all: () => [...connections.values()] };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
   const { lock: mode } = settings;
-  const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log });
+  const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log, shownDefinitions });
   const catalog = new Catalog({
     servers: specs,
     pool,
@@ -111,8 +113,8 @@ export function createWorld(
   const admission = createAdmission({ policy: settings.policy, calls: createShares(settings.limits.concurrentCalls) });
   const checker = createArgumentChecker();
   const verify: FrontDeps['verify'] = (server, lists) => catalog.verify(server, undefined, lists);
-  const session = (key: string) => {
-    const own = { pins: pins.session({ key, offered: () => undefined }), pinned: () => pins.revision };
+  const session = (key: string, issued?: number) => {
+    const own = { pins: pins.session({ key, offered: () => undefined, issued }), pinned: () => pins.revision };
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });
   };
   const router = session('k');

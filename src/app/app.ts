@@ -54,13 +54,17 @@ interface As {
   principal?: Principal | undefined;
   /** Of its session. */
   key?: string;
+  issued?: number | undefined;
   lasts?: Downstream['lasts'];
   offered?: () => string;
   verify?: RouterDeps['verify'];
 }
 
 /** A client that arrives. */
-type Arriving = { downstream: Pick<Downstream, 'key' | 'lasts'> } & Pick<OpenOptions, 'principal' | 'holder'>;
+type Arriving = { downstream: Pick<Downstream, 'key' | 'lasts'> } & Pick<
+  OpenOptions,
+  'principal' | 'holder' | 'issued'
+>;
 
 export function createApp(initial: Config, options: AppOptions): App {
   let config = initial;
@@ -117,11 +121,11 @@ export function createApp(initial: Config, options: AppOptions): App {
   };
   const router = (found: Running, access: Access, as: As = {}): Router => {
     const { catalog, pool, profile, admission } = found;
-    const { principal, key = 'cli', lasts, offered = () => undefined } = as;
+    const { principal, key = 'cli', lasts, issued, offered = () => undefined } = as;
     const { verify = (server) => catalog.verify(server) } = as;
     const calls = observer.calls({ profile: profile.name, principal: principal?.name });
     // Every command stands alone.
-    const pins = found.pins.session({ key, offered, lasts: as.key === undefined ? 'request' : lasts });
+    const pins = found.pins.session({ key, offered, issued, lasts: as.key === undefined ? 'request' : lasts });
     const pinned = () => found.pins.revision;
     const tasks = found.tasks.of(
       principal
@@ -130,7 +134,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     );
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, pins, pinned, tasks, offered });
   };
-  const enter = (found: Running, { downstream, principal, holder }: Arriving): Entrance => {
+  const enter = (found: Running, { downstream, principal, holder, issued }: Arriving): Entrance => {
     const { key, lasts } = downstream;
     const { catalog, pool } = found;
     const caller: Caller = { key, holder, principal: principal?.name, lasts, capabilities: {} };
@@ -139,7 +143,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     // Nobody would end what is begun for one that has left.
     const connectionTo = (server: string) => (left ? undefined : pool.get(server, caller));
     const verify: Entrance['verify'] = (server, lists) => catalog.verify(server, connectionTo(server), lists);
-    const own = router(found, accessOf(found, principal), { principal, lasts, offered, key, verify });
+    const own = router(found, accessOf(found, principal), { principal, lasts, issued, offered, key, verify });
     return {
       caller,
       verify,
@@ -190,10 +194,11 @@ export function createApp(initial: Config, options: AppOptions): App {
     catalog: (name) => find(name).catalog,
     search: (name) => find(name).search,
     listed: (name, wait = listWait(), lists) => find(name).catalog.settle(wait, undefined, lists),
-    open({ profile, front: kind, downstream, principal, holder }) {
+    canResume: (profile, issued) => find(profile).pins.canResume(issued),
+    open({ profile, front: kind, downstream, principal, holder, issued }) {
       const found = find(profile);
       const { settings } = config;
-      const { close: leave, ...entrance } = enter(found, { downstream, principal, holder });
+      const { close: leave, ...entrance } = enter(found, { downstream, principal, holder, issued });
       const shelf =
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)

@@ -5,6 +5,7 @@ import type { LockFile } from '../catalog/lock-file.ts';
 import { createPins, type Pins } from '../catalog/pins.ts';
 import type { Prior } from '../catalog/ranking.ts';
 import { createToolSearch, type ToolSearch } from '../catalog/search.ts';
+import { createShownDefinitions } from '../catalog/shown-definitions.ts';
 import type { CatalogStore } from '../catalog/store.ts';
 import type { Config, Profile, Settings } from '../config/config.ts';
 import { sameJson } from '../config/json.ts';
@@ -58,6 +59,8 @@ export interface AppOptions {
   resultFolder?: string;
   /** Set where a person waits in a shell: told of slow starts; and calls wait for a download as long as it takes. */
   attended?: (line: string) => void;
+  /** Where it is written down what sessions were shown, so that they survive a restart. */
+  shownFolder?: string | undefined;
 }
 
 /** The parts that all profiles share, and the rules for calls to the servers of this one. */
@@ -71,23 +74,15 @@ export interface Common {
 export function runProfile(
   profile: Profile,
   { settings }: Config,
-  {
-    log,
-    store,
-    lockFile: file,
-    children,
-    stderr,
-    observer,
-    prior,
-    admission,
-    childLimit,
-    attended,
-  }: AppOptions & Common,
+  { log, store, lockFile: file, shownFolder: folder, ...more }: AppOptions & Common,
 ): Running {
+  const { children, stderr, observer, prior, admission, childLimit, attended } = more;
   const { name: own } = profile;
   const fronts = new Set<Front>();
   const { lock: mode } = settings;
-  const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log });
+  const shownDefinitions =
+    folder !== undefined && mode === 'session' ? createShownDefinitions({ folder, profile: own, log }) : undefined;
+  const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log, shownDefinitions });
   const pool = createPool({
     servers: profile.servers,
     settings,

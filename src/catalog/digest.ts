@@ -18,6 +18,8 @@ export function digestOf(tool: Tool): Digest {
 
 /** Compares definitions; the digest of each is worked out once. */
 export interface Comparison {
+  /** Hex, 128 bits. */
+  digest(tool: Tool): string;
   same(one: Tool, other: Tool): boolean;
   /** The differences that were ignored between two equal definitions, such as `default of "since" (a time)`. */
   ignored(one: Tool, other: Tool): string[];
@@ -31,6 +33,7 @@ export function createComparison(): Comparison {
     return found;
   };
   return {
+    digest: (tool) => digest(tool).hex.slice(0, 32),
     same: (one, other) => one === other || digest(one).hex === digest(other).hex,
     ignored(one, other) {
       if (one === other) return [];

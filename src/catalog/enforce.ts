@@ -157,6 +157,7 @@ export function createGuard({ log, file }: GuardOptions): Pins {
       return false;
     },
     session: () => session,
+    canResume: () => true,
     release: () => undefined,
   };
 }

@@ -7,6 +7,7 @@ import { createComparison } from './digest.ts';
 import { createHistory, type Statement, type Update } from './history.ts';
 import type { ListedTool } from './list.ts';
 import { createSessionPins, type Followed } from './session-pins.ts';
+import type { ShownDefinitions } from './shown-definitions.ts';
 
 /** What a list said. */
 export interface Lesson extends Statement {
@@ -33,6 +34,8 @@ export interface Holder {
   offered(): string | undefined;
   /** A request that stands alone, or a command: nothing was shown to it before, so that a list on the disk is no promise to it. */
   lasts?: 'request' | undefined;
+  /** When its session began, where that was in another process; epoch ms. */
+  issued?: number | undefined;
 }
 
 export interface Pins {
@@ -40,6 +43,8 @@ export interface Pins {
   learned(lesson: Lesson): boolean;
   /** The pins of one client, from the moment at which it first sees a server. */
   session(holder: Holder): SessionPins;
+  /** Whether a session that began then, in another process, can be held to what it was shown. */
+  canResume(issued: number): boolean;
   /** A client has left. */
   release(key: string): void;
   /** Another one whenever what `shown` answers may have changed for another reason than a new list. */
@@ -58,24 +63,32 @@ export interface SessionPins {
 export interface PinsOptions {
   mode: Exclude<Settings['lock'], 'enforce'>;
   log: Log;
+  /** Without it no session of another process can go on under `session`. */
+  shownDefinitions?: ShownDefinitions | undefined;
 }
 
 export const FREE: SessionPins = { shown: (_, tools) => tools, relies: () => false, held: () => undefined };
-const NO_PINS: Pins = { learned: () => false, session: () => FREE, release: () => undefined, revision: 0 };
+const NO_PINS: Pins = {
+  learned: () => false,
+  session: () => FREE,
+  canResume: () => true,
+  release: () => undefined,
+  revision: 0,
+};
 
 /** `enforce` has a file, see `lock.ts`. */
-export function createPins({ mode, log }: PinsOptions): Pins {
-  return mode === 'off' ? NO_PINS : createMemory(mode, log);
+export function createPins({ mode, log, shownDefinitions }: PinsOptions): Pins {
+  return mode === 'off' ? NO_PINS : createMemory(mode, log, mode === 'session' ? shownDefinitions : undefined);
 }
 
 /** Everybody's connection has no owner. */
 const SHARED = '';
 
 /**
- * `session` and `warn`: nothing outlives the process. Lists are known by the name of the server: a config that starts it in another way changes
+ * `session` and `warn`: of all this only digests outlive the process. Lists are known by the name of the server: a config that starts it in another way changes
  * nothing about what sessions were shown.
  */
-function createMemory(mode: 'session' | 'warn', log: Log): Pins {
+function createMemory(mode: 'session' | 'warn', log: Log, onDisk: ShownDefinitions | undefined): Pins {
   const comparison = createComparison();
   const tell = createTeller(log);
   /** By the owner of the connection, while it is here, then by server and set. */
@@ -121,13 +134,16 @@ function createMemory(mode: 'session' | 'warn', log: Log): Pins {
       clock += 1;
       const update = note(own, lesson);
       if (update !== undefined) tell(update, lesson);
+      onDisk?.note(lesson, comparison);
       return update !== undefined && update.changed.length > 0;
     },
-    session({ key, offered, lasts }) {
+    canResume: (issued) => mode === 'warn' || onDisk?.to(issued) !== undefined,
+    session({ key, offered, lasts, issued }) {
       if (!lists.has(key)) lists.set(key, new Map());
       if (mode === 'warn') return FREE;
       return createSessionPins({
         comparison,
+        shownBefore: issued === undefined ? undefined : onDisk?.to(issued),
         offered: () => offered() ?? '',
         clock: () => clock,
         isHere: () => lists.has(key),

@@ -4,6 +4,7 @@ import type { Comparison } from './digest.ts';
 import type { History } from './history.ts';
 import type { Tool } from './list.ts';
 import type { SessionPins, Subject } from './pins.ts';
+import type { ShownTo } from './shown-definitions.ts';
 
 /** The lists of one server that a client is shown. */
 export interface Followed {
@@ -17,6 +18,8 @@ export interface Followed {
 
 export interface SessionPinsDeps {
   comparison: Comparison;
+  /** What the client was shown by another process, where its session began there. */
+  shownBefore?: ShownTo | undefined;
   offered(): string;
   /** Another number after each list of any server. */
   clock(): number;
@@ -34,13 +37,15 @@ interface Pin {
   version: string;
   /** Tools that were shown from other lists, followed before, and are not the same in these. */
   kept: Map<string, Tool | 'unknown'>;
+  /** Digests of tools that were shown by another process. */
+  digests?: Readonly<Record<string, string>> | undefined;
   /** When this was looked at last. */
   checked: number;
   offered: string;
 }
 
 export function createSessionPins(deps: SessionPinsDeps): SessionPins {
-  const { comparison, clock, isHere, follow } = deps;
+  const { comparison, clock, isHere, follow, shownBefore } = deps;
   const pins = new Map<string, Pin>();
 
   /** Asked at every call, and nearly always nothing was listed since. */
@@ -51,10 +56,16 @@ export function createSessionPins(deps: SessionPinsDeps): SessionPins {
     if (pin?.checked === now && pin.offered === offered) return pin;
     const followed = follow(name, offered);
     if (followed === undefined) return pin;
-    const next = pin === undefined ? begin(followed, now) : goOn(pin, followed, now);
+    const next = pin === undefined ? resume(name, offered, begin(followed, now)) : goOn(pin, followed, now);
     Object.assign(next, { checked: now, offered });
     pins.set(name, next);
     return next;
+  };
+
+  const resume = (server: string, offered: string, pin: Pin): Pin => {
+    const before = shownBefore?.(server, offered);
+    const isSame = before?.version === pin.version && before.folder === pin.followed.folder;
+    return isSame ? { ...pin, digests: before.tools } : pin;
   };
 
   /** A new version is a new beginning. */
@@ -73,7 +84,7 @@ export function createSessionPins(deps: SessionPinsDeps): SessionPins {
       const next = followed.history.current(name);
       if (was === 'unknown' || next === undefined || !comparison.same(was, next)) kept.set(name, was);
     }
-    return { ...begin(followed, now), kept };
+    return { ...begin(followed, now), kept, digests: pin.digests };
   };
 
   const wasShown = ({ kept, followed, since }: Pin, tool: string): Tool | 'unknown' | undefined =>
@@ -88,12 +99,16 @@ export function createSessionPins(deps: SessionPinsDeps): SessionPins {
         return was === undefined || was === 'unknown' || was === listed.tool ? listed : { ...listed, tool: was };
       });
     },
-    relies: ({ name }) => pins.has(name),
+    relies: ({ name }) => pins.has(name) || shownBefore?.(name, deps.offered()) !== undefined,
     held(server, { tool }) {
       const pin = look(server);
-      if (pin === undefined || isUnchanged(pin)) return undefined;
-      const was = wasShown(pin, tool.name);
+      if (pin === undefined) return undefined;
       const now = pin.followed.history.current(tool.name);
+      const { digests = {} } = pin;
+      if (now && Object.hasOwn(digests, tool.name) && comparison.digest(now) !== digests[tool.name])
+        return changedUnderSession(server.name, tool.name, pin.version);
+      if (isUnchanged(pin)) return undefined;
+      const was = wasShown(pin, tool.name);
       if (was === undefined || now === undefined) return undefined;
       if (was !== 'unknown' && comparison.same(was, now)) return undefined;
       return changedUnderSession(server.name, tool.name, pin.version);

@@ -1,8 +1,9 @@
 /** Starts the HTTP listener on an App, for `serve --http` and `demo`. */
+import { join } from 'node:path';
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { resolveTokens } from '../config/env.ts';
-import { secretKeyFile } from '../config/store.ts';
+import { secretKeyFile, sessionsFolder } from '../config/store.ts';
 import { worldOf } from '../config/world.ts';
 import type { Administration } from '../listen/gateway.ts';
 import { refuseOpenBind } from '../listen/guard.ts';
@@ -26,9 +27,11 @@ export async function openGateway(
   const { http } = config.settings;
   let auth = createAuthenticator(resolveTokens(http.auth.tokens));
   // The demo leaves nothing behind.
-  const file = config.files.length === 0 ? undefined : secretKeyFile(worldOf());
+  const isKept = config.files.length > 0;
+  const file = isKept ? secretKeyFile(worldOf()) : undefined;
+  const endedFolder = isKept ? join(sessionsFolder(worldOf()), 'ended') : undefined;
   const secretKey = createSecretKey({ file, log: more.log });
-  const listener = await listenHttp({ gateway: app, settings: http, auth, secretKey, ...more });
+  const listener = await listenHttp({ gateway: app, settings: http, auth, secretKey, endedFolder, ...more });
   app.start();
   return {
     listener,

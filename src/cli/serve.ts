@@ -38,7 +38,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const load = (more: ReadOptions) => readConfig(flags, { file: args[0] ?? listen.file, host, port, http, ...more });
   const config = load({ bootstrap: true });
   const log = createLog(config.settings.log);
-  const app = openApp(config, log, { counts: ledgerFile() });
+  const app = openApp(config, log, { counts: ledgerFile(), resumable: http });
   bindToProcess(app, invocation);
   setTimeout(inlineMore, STARTED).unref();
   try {

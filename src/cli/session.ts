@@ -8,7 +8,7 @@ import type { Config, ServerSpec } from '../config/config.ts';
 import { warningText } from '../config/findings.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
-import { homeFolder } from '../config/store.ts';
+import { homeFolder, sessionsFolder } from '../config/store.ts';
 import { worldOf } from '../config/world.ts';
 import { messageOf } from '../errors.ts';
 import { codeOf, ensureFolder, removeAbandonedTemps } from '../files.ts';
@@ -82,13 +82,15 @@ interface OpenOptions {
   counts?: string;
   /** Whether a person waits: slow starts are told, and calls wait for a download as long as it takes. */
   attended?: boolean;
+  /** Whether sessions have to survive a restart. */
+  resumable?: boolean;
 }
 
 /** The App of a config, with its catalogs on disk; the demo leaves nothing behind. */
 export function openApp(
   config: Config,
   log: Log,
-  { catalogs = 'stored', counts, attended = false }: OpenOptions = {},
+  { catalogs = 'stored', counts, attended = false, resumable = false }: OpenOptions = {},
 ): App {
   const told = attended ? { attended: (line: string) => note(paint('dim', line)) } : {};
   if (config.files.length === 0) return createApp(config, { log });
@@ -108,7 +110,8 @@ export function openApp(
   const ledger = counts !== undefined && config.settings.stats ? createLedger({ file: counts, log }) : createLedger();
   const usage = createUsage({ file: join(home, 'usage.json'), log });
   const resultFolder = join(home, 'results');
-  const kept = { children, stderr, ledger, usage, resultFolder };
+  const shownFolder = resumable ? join(sessionsFolder(worldOf()), 'shown') : undefined;
+  const kept = { children, stderr, ledger, usage, resultFolder, shownFolder };
   return createApp(config, { log, store, lockFile: openLockFile(), ...kept, ...told });
 }
 

@@ -29,6 +29,11 @@ export function secretKeyFile(world: World): string {
   return pathsOf(world).join(homeFolder(world), 'secret.key');
 }
 
+/** What is kept of sessions, so that they survive a restart and those that were deleted do not. */
+export function sessionsFolder(world: World): string {
+  return pathsOf(world).join(homeFolder(world), 'sessions');
+}
+
 export interface ConfigFiles {
   /** Lowest first. None when nothing was named and nothing is there. */
   files: string[];

@@ -1,7 +1,7 @@
 /** The answer to `initialize`: the version, what can be asked for, and who is speaking. */
 import type { FrontKind } from '../config/config.ts';
 import type { ServerView } from '../router/router.ts';
-import { LEGACY_VERSIONS } from '../upstream/revisions.ts';
+import { agreedVersion } from '../upstream/revisions.ts';
 import { VERSION } from '../version.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Face, FrontDeps } from './front.ts';
@@ -27,8 +27,7 @@ export async function introduce(params: Params, { kind, face, deps }: Session): 
   if (isRecord(params.capabilities)) caller.capabilities = params.capabilities;
   if (isClientInfo(params.clientInfo)) caller.clientInfo = params.clientInfo;
   const own = { serverInfo: { name: 'mcpx', title: 'mcpx', version: VERSION }, ...instructionsOf(face) };
-  // A client that asks for a version we do not know is offered the newest.
-  const protocolVersion = LEGACY_VERSIONS.find((known) => known === params.protocolVersion) ?? LEGACY_VERSIONS[0];
+  const protocolVersion = agreedVersion(params.protocolVersion);
   if (kind === 'compact') {
     // Everything becomes known meanwhile, and the answer does not wait for it.
     setImmediate(() => void deps.listed());

@@ -20,6 +20,8 @@ export interface OpenOptions {
   principal?: Principal | undefined;
   /** Whose share its calls and its processes count towards, see `policy/shares.ts`; absent where there is only one client. */
   holder?: string | undefined;
+  /** When its session began, where that was in another process; epoch ms. */
+  issued?: number | undefined;
 }
 
 /** A front that is told about catalog changes until it is closed. */
@@ -45,6 +47,8 @@ export interface Gateway {
   readonly mainProfile: string | undefined;
   profileState(name: string): 'enabled' | 'disabled' | 'unknown';
   open(options: OpenOptions): Session;
+  /** Whether a session that began then, in another process, can be held to what it was shown there. */
+  canResume(profile: string, issued: number): boolean;
   /** The same without a front, for one request that is no MCP. */
   enter(options: Pick<OpenOptions, 'profile' | 'principal' | 'holder'>): Entrance;
   status(principal?: Principal): Status;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Settings } from '../config/config.ts';
-import { McpxError, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { canOpen, handleLimit } from '../handles.ts';
 import type { Log } from '../observe/log.ts';
 import type { Authenticator, Principal } from '../policy/auth.ts';
@@ -10,8 +10,10 @@ import { createRate, NO_RATE } from '../policy/limits.ts';
 import { createShares } from '../policy/shares.ts';
 import { INTERNAL_ERROR } from '../wire/message.ts';
 import { shareWithAccept } from './accept.ts';
+import { bind } from './bind.ts';
 import { boundConnections, type Connections, connectionBound, TOO_MANY } from './connections.ts';
 import { crossOrigin } from './cors.ts';
+import { createEndedSessions } from './ended-sessions.ts';
 import { createParking } from './events.ts';
 import type { Administration, Gateway } from './gateway.ts';
 import { clientAddress, malformedHost, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
@@ -22,6 +24,7 @@ import { createRounds } from './rounds.ts';
 import { findRoute, type Serve, type Served } from './routes.ts';
 import { createSeal } from './seal.ts';
 import type { SecretKey } from './secret-key.ts';
+import { createSessionIds } from './session-id.ts';
 import { createSessions, type Member } from './sessions.ts';
 import { createTracer, type Trace } from './trace.ts';
 import { createUnauthorized } from './unauthorized.ts';
@@ -36,6 +39,8 @@ export interface HttpOptions {
   log: Log;
   /** Seals what clients carry (default: one that is known to this process only). */
   secretKey?: SecretKey;
+  /** Where deleted sessions are written down (default: nowhere). */
+  endedFolder?: string | undefined;
   /** Changes at run time, for admin tokens. */
   admin?: Administration;
   /** ms in which a request must have arrived (default 30 s, its headers 10 s). */
@@ -62,8 +67,6 @@ const MAX_HEADERS = 16 * 1024;
 const MAX_URL = 8 * 1024;
 /** Handles that are left when one more connection is let in. */
 const SPARE_HANDLES = 4;
-/** Connections that may wait until they are accepted, where the system allows as many: it ignores further ones, which try again after seconds. */
-const BACKLOG = 4096;
 /** Bytes of bodies that are held at once, and at least so many of the largest. */
 const MAX_BODIES = 256 * 1024 * 1024;
 const LEAST_BODIES = 4;
@@ -87,12 +90,16 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const { gateway, settings, log } = options;
   const parking = createParking();
   const limits = { ...settings };
-  const sessions: McpDeps['sessions'] = createSessions(limits, parking.sweep);
+  const identity = identify(options, () => served.auth);
+  const sessions: McpDeps['sessions'] = createSessions(limits, {
+    swept: parking.sweep,
+    ended: (one) => one.kind === 'streamable' && one.claims && identity.ended.add(one.claims),
+  });
   const rounds = createRounds();
   const seal = createSeal(options.secretKey);
   const stopping = new AbortController();
   const bodies = createShares(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
-  const mcp: McpDeps = { gateway, ...limitsOf(settings), bodies, sessions, parking, rounds, seal, log };
+  const mcp: McpDeps = { gateway, ...limitsOf(settings), ...identity, bodies, sessions, parking, rounds, seal, log };
   const unauthorized = createUnauthorized({ log });
   const served: Served = { ...options, mcp, live: new Map(), unauthorized, stopping: stopping.signal };
   const underWay = createUnderWay(createUnread({ log }));
@@ -140,6 +147,20 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
         endIdle();
       });
     },
+  };
+}
+
+/** How sessions are told from each other, also those of other processes. */
+function identify(
+  { secretKey, endedFolder: folder, log }: HttpOptions,
+  auth: () => Authenticator,
+): Pick<McpDeps, 'ids' | 'ended' | 'resuming' | 'fingerprint'> {
+  const fingerprint = (principal: Principal | undefined) => auth().fingerprint(principal);
+  return {
+    ids: createSessionIds(secretKey),
+    ended: createEndedSessions({ folder, log }),
+    resuming: new Map(),
+    fingerprint,
   };
 }
 
@@ -231,29 +252,6 @@ function admit(
 function no(...refused: Parameters<typeof refuse>): 'refused' {
   refuse(...refused);
   return 'refused';
-}
-
-function bind(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(bindError(error, host, port)));
-    server.listen({ host, port, backlog: BACKLOG }, resolve);
-  });
-}
-
-/** What mends a port or an address that cannot be had, by the code of the system. */
-const BIND_HINTS = new Map<string | undefined, (port: number) => string>([
-  ['EADDRINUSE', (port) => `add ${port < 65_535 ? `--port ${port + 1}, or ` : ''}--port 0 to take any free one`],
-  ['EACCES', () => 'take a port above 1023, as --port 3095'],
-  ['EADDRNOTAVAIL', () => 'listen on an address of this machine, as --host 127.0.0.1'],
-  ['ENOTFOUND', () => 'listen on an address of this machine, as --host 127.0.0.1'],
-]);
-
-function bindError(error: NodeJS.ErrnoException, host: string, port: number): McpxError {
-  const why =
-    error.code === 'EADDRINUSE'
-      ? `port ${port} on ${host} is taken`
-      : `cannot listen on ${host}:${port}: ${error.message}`;
-  return new McpxError('failed', why, { hint: BIND_HINTS.get(error.code)?.(port), cause: error });
 }
 
 /** Idle sessions end at once, the others when their calls are answered; after the bound all are cut. */

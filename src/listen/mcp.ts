@@ -3,8 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { toRpcError } from '../errors.ts';
 import { MODERN_VERSION } from '../upstream/revisions.ts';
 import { IncomingCall } from '../wire/incoming.ts';
-import { INVALID_REQUEST, isRecord, isRequest, type Params, type RpcRequest } from '../wire/message.ts';
+import { INVALID_REQUEST, isRequest, type Params, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
+import { claimsOf, initialize, resume } from './begin-session.ts';
 import type { Posted } from './body.ts';
 import { isModern } from './envelope.ts';
 import { serveModern } from './modern.ts';
@@ -12,7 +13,7 @@ import { acceptsEvents, readAccept, readVersion, VERSIONS_TEXT } from './negotia
 import { sendEmpty, sendRpcError } from './reply.ts';
 import { allowsBatch, HttpSession } from './session.ts';
 import { requestIdOf } from './trace.ts';
-import { hasRoom, type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
+import { type McpDeps, type McpVisit, openFront, receive } from './visit.ts';
 
 const SESSION_HEADER = 'mcp-session-id';
 
@@ -34,8 +35,24 @@ function servePosted(posted: Posted, accepts: Accepts, visit: McpVisit, deps: Mc
     if (first !== undefined && !isRequest(first)) return sendEmpty(response, 202);
   }
 
-  const session = sessionOf(visit, deps);
-  if (session === 'unknown') return refuse(response, 404, UNKNOWN_SESSION);
+  const session = sessionOf(visit, deps, idOf(posted));
+  if (session instanceof Promise)
+    return session.then((resumed) => serveInSession(resumed, { posted, accepts, visit, deps }));
+  return serveInSession(session, { posted, accepts, visit, deps });
+}
+
+interface Asked {
+  posted: Posted;
+  accepts: Accepts;
+  visit: McpVisit;
+  deps: McpDeps;
+}
+
+function serveInSession(session: Named, { posted, accepts, visit, deps }: Asked): void | Promise<void> {
+  const { request, response } = visit;
+  const first = posted.messages[0];
+  if (session === 'refused') return;
+  if (session === 'unknown') return refuse(response, 404, UNKNOWN_SESSION, idOf(posted));
   if (!posted.batch && first !== undefined && isRequest(first) && first.method === 'initialize') {
     if (session !== undefined) return refuse(response, 400, 'this session is initialized already', first.id);
     return initialize(first, accepts, visit, deps);
@@ -48,9 +65,14 @@ function servePosted(posted: Posted, accepts: Accepts, visit: McpVisit, deps: Mc
   return answerAlone(posted, accepts, visit, deps);
 }
 
-export function serveGet(visit: McpVisit, deps: McpDeps): void {
+/** The id that an error has to carry, where one request is asked. */
+function idOf({ messages: [first], batch }: Posted): RpcRequest['id'] | undefined {
+  return !batch && first !== undefined && isRequest(first) ? first.id : undefined;
+}
+
+export async function serveGet(visit: McpVisit, deps: McpDeps): Promise<void> {
   const { request, response } = visit;
-  const session = existing(visit, deps);
+  const session = existing(await sessionOf(visit, deps), visit);
   if (session === undefined) return;
   const last = request.headers['last-event-id'];
   if (!acceptsEvents(request.headers.accept)) refuse(response, 406, 'the client must accept text/event-stream');
@@ -59,11 +81,21 @@ export function serveGet(visit: McpVisit, deps: McpDeps): void {
 }
 
 export function serveDelete(visit: McpVisit, deps: McpDeps): void {
-  const session = existing(visit, deps);
-  if (session === undefined) return;
-  deps.sessions.end(session, 'the client ended the session');
+  const id = visit.request.headers[SESSION_HEADER];
+  const here = knownSession(visit, deps);
+  // A session of another process need not begin to be ended.
+  const claims = here === 'absent' ? claimsOf(String(id), visit, deps) : undefined;
+  if (claims !== undefined) deps.ended.addForAll(claims);
+  else {
+    const session = existing(here === 'absent' ? 'unknown' : here, visit);
+    if (session === undefined) return;
+    if (session.claims !== undefined) deps.ended.addForAll(session.claims);
+    deps.sessions.end(session, ENDED);
+  }
   sendEmpty(visit.response, 200);
 }
+
+const ENDED = 'the client ended the session';
 
 const UNKNOWN_SESSION = 'there is no such session: initialize a new one';
 const WRONG_VERSION = `this protocol version is not spoken here; these are: ${VERSIONS_TEXT}`;
@@ -72,20 +104,37 @@ function refuse(response: ServerResponse, status: number, message: string, id?: 
   sendRpcError(response, status, { code: INVALID_REQUEST, message, ...(id !== undefined && { id }) });
 }
 
-/** The session that a request names; a session of another token or profile is no session. */
-function sessionOf({ request, profile, principal }: McpVisit, { sessions }: McpDeps) {
+/** The session that a request names, why there is none, or that the answer is on its way. */
+type Named = HttpSession | 'unknown' | 'refused' | undefined;
+
+/** The session that a request names, if it is here; a session of another token or profile is no session. */
+function knownSession({ request, profile, principal }: McpVisit, deps: McpDeps): Named | 'absent' {
+  const { sessions, ended } = deps;
   const id = request.headers[SESSION_HEADER];
   if (id === undefined) return undefined;
+  if (ended.refresh()) sessions.expel((one) => !hasEnded(one, deps), ENDED);
   const found = sessions.find(String(id), principal);
-  return found?.kind === 'streamable' && found.profile === profile ? found : 'unknown';
+  if (found === undefined) return 'absent';
+  return found.kind === 'streamable' && found.profile === profile ? found : 'unknown';
+}
+
+function hasEnded(one: ReturnType<McpDeps['sessions']['find']>, { ended }: McpDeps): boolean {
+  return one?.kind === 'streamable' && one.claims !== undefined && ended.has(one.claims);
+}
+
+/** The same; one that began in another process is taken up. */
+function sessionOf(visit: McpVisit, deps: McpDeps, requestId?: RpcRequest['id']): Named | Promise<Named> {
+  const found = knownSession(visit, deps);
+  const id = String(visit.request.headers[SESSION_HEADER]);
+  if (found === 'absent') return resume(id, visit, deps, requestId ?? null);
+  return deps.resuming.size > 0 && found instanceof HttpSession ? (deps.resuming.get(id) ?? found) : found;
 }
 
 /** The session of a GET or DELETE; where there is none, the answer is on its way. */
-function existing(visit: McpVisit, deps: McpDeps): HttpSession | undefined {
-  const { request, response } = visit;
-  const session = sessionOf(visit, deps);
+function existing(session: Named, { request, response }: McpVisit): HttpSession | undefined {
   if (session === undefined) refuse(response, 400, 'the header Mcp-Session-Id is missing');
   else if (session === 'unknown') refuse(response, 404, UNKNOWN_SESSION);
+  else if (session === 'refused') return undefined;
   else if (readVersion(request.headers) === undefined) refuse(response, 400, WRONG_VERSION);
   else return session;
   return undefined;
@@ -99,46 +148,6 @@ function batchProblem({ messages }: Posted, version: string): string | undefined
   if (!allowsBatch(version)) return noBatches(version);
   const hello = messages.some((message) => isRequest(message) && message.method === 'initialize');
   return hello ? '"initialize" must not be part of a batch' : undefined;
-}
-
-/** Begins a session, whose id the client learns from a header of the answer. */
-async function initialize(request: RpcRequest, accepts: Accepts, visit: McpVisit, deps: McpDeps): Promise<void> {
-  const { response, profile, principal } = visit;
-  const { sessions, parking, log } = deps;
-  if (!hasRoom(visit, deps, request.id)) return;
-  const session = new HttpSession({
-    id: sessions.newId(),
-    profile,
-    principal,
-    parking,
-    invalid: (reason) => log.debug(`a client sent something that is of no use: ${reason}`),
-    close: () => opened.close(),
-  });
-  const opened = openFront(visit, deps, {
-    notify: (method, params) => session.notify(method, params),
-    ask: (...asked) => session.ask(...asked),
-  });
-  sessions.add(session);
-  const reply = (outcome: { result: unknown } | { error: ReturnType<typeof toRpcError> }) => {
-    const headers: Record<string, string> = 'result' in outcome ? { 'Mcp-Session-Id': session.id } : {};
-    new Answer({ response, accepts, owed: 1, batch: false, headers }).give({
-      jsonrpc: '2.0',
-      id: request.id,
-      ...outcome,
-    });
-  };
-  try {
-    const result = await opened.front.request(request, {
-      signal: new AbortController().signal,
-      requestId: requestIdOf(response),
-    });
-    session.begin(opened.front, isRecord(result) ? String(result.protocolVersion) : '');
-    if (response.destroyed) return sessions.end(session, 'the client left');
-    reply({ result });
-  } catch (error) {
-    sessions.end(session, 'the session did not begin');
-    reply({ error: toRpcError(error) });
-  }
 }
 
 /** Nothing of ours is on the way to a client that cannot be asked. */

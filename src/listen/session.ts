@@ -1,4 +1,5 @@
 /** One session of Streamable HTTP: a conversation whose messages travel on the streams of many requests. */
+import { randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpxError } from '../errors.ts';
@@ -21,10 +22,15 @@ import { type Accepts, Answer, type Streams } from './answer.ts';
 import type { Posted } from './body.ts';
 import { EventStream, type Parking } from './events.ts';
 import { sendEmpty } from './reply.ts';
+import type { Claims } from './session-id.ts';
 import type { Member } from './sessions.ts';
 
 export interface HttpSessionOptions {
   id: string;
+  /** What its id describes, where it describes something. */
+  claims?: Claims | undefined;
+  /** Whether it began in another process. */
+  resumed?: boolean;
   profile: string;
   principal: Principal | undefined;
   parking: Parking;
@@ -52,6 +58,7 @@ export function allowsBatch(version: string): boolean {
 export class HttpSession implements Member {
   readonly kind = 'streamable';
   readonly id: string;
+  readonly claims: Claims | undefined;
   readonly profile: string;
   readonly principal: Principal | undefined;
   /** The revision that was agreed on; empty until then. */
@@ -65,7 +72,7 @@ export class HttpSession implements Member {
   /** Where our own open questions were asked. */
   readonly #asked = new InFlight<Answer>();
   readonly #streams = new Map<string, EventStream>();
-  #lastStream = 0;
+  #lastStream: number;
   /** Those of answers. */
   readonly #answerStreams: Streams = {
     open: () => this.#stream((++this.#lastStream).toString(36)),
@@ -83,6 +90,9 @@ export class HttpSession implements Member {
       this.#attach = resolve;
     });
     this.id = options.id;
+    this.claims = options.claims;
+    // A client may ask for the rest of a stream of the other process, which must not be one of ours.
+    this.#lastStream = options.resumed ? randomInt(2 ** 20, 2 ** 47) : 0;
     this.profile = options.profile;
     this.principal = options.principal;
     this.#peer = createPeer(

@@ -51,7 +51,14 @@ type Limits = Pick<Settings['http'], 'maxSessions' | 'sessionsPerToken' | 'sessi
 /** ms between two looks for idle sessions, at most. */
 const SWEEP = 30_000;
 
-export function createSessions<M extends Member>(limits: Limits, swept: () => void = () => undefined): Sessions<M> {
+export interface SessionEvents<M> {
+  /** It was looked for idle sessions. */
+  swept?(): void;
+  /** A session ended for another reason than the end of mcpx. */
+  ended?(member: M): void;
+}
+
+export function createSessions<M extends Member>(limits: Limits, { swept, ended }: SessionEvents<M> = {}): Sessions<M> {
   const members = new Map<string, Entry<M>>();
   const idle = () => [...members.values()].filter(({ member }) => !member.busy).sort((a, b) => a.used - b.used);
 
@@ -61,8 +68,13 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
     return counts;
   };
 
+  const remove = (member: M, reason: string): boolean => {
+    const isHere = members.delete(member.id);
+    if (isHere) member.end(reason);
+    return isHere;
+  };
   const end = (member: M, reason: string) => {
-    if (members.delete(member.id)) member.end(reason);
+    if (remove(member, reason)) ended?.(member);
   };
   const sweep = () => {
     const oldest = Date.now() - limits.sessionIdle;
@@ -70,7 +82,7 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
       if (entry.member.busy) entry.used = Date.now();
       else if (entry.used <= oldest) end(entry.member, 'the session was idle for too long');
     }
-    swept();
+    swept?.();
   };
   const timer = setInterval(sweep, Math.max(10, Math.min(SWEEP, limits.sessionIdle / 2))).unref();
 
@@ -116,11 +128,11 @@ export function createSessions<M extends Member>(limits: Limits, swept: () => vo
       for (const { member } of [...members.values()]) if (!mayStay(member)) end(member, reason);
     },
     release(reason) {
-      for (const { member } of members.values()) if (!member.calling) end(member, reason);
+      for (const { member } of members.values()) if (!member.calling) remove(member, reason);
     },
     close(reason) {
       clearInterval(timer);
-      for (const { member } of members.values()) end(member, reason);
+      for (const { member } of members.values()) remove(member, reason);
     },
   };
 }

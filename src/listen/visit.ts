@@ -11,6 +11,7 @@ import { addressHolder, nameOfHolder, type Shares, sessionHolder, tokenHolder } 
 import { MAX_CALLS } from '../router/batch.ts';
 import { type Id, INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../wire/message.ts';
 import { type Posted, readBody, readMessages } from './body.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
 import { plainAddress } from './guard.ts';
@@ -20,6 +21,7 @@ import { sendRpcError } from './reply.ts';
 import type { Rounds } from './rounds.ts';
 import type { Seal } from './seal.ts';
 import type { HttpSession } from './session.ts';
+import type { SessionIds } from './session-id.ts';
 import type { Sessions } from './sessions.ts';
 import type { Subscription } from './subscriptions.ts';
 import type { Trace } from './trace.ts';
@@ -34,13 +36,19 @@ export interface McpVisit {
 }
 
 export interface McpDeps {
-  gateway: Pick<Gateway, 'open'>;
+  gateway: Pick<Gateway, 'open' | 'canResume'>;
   /** Bytes of a body. */
   maxBody: number;
   rate: Rate;
   /** Bytes of bodies at once, by client, until they are answered or no longer needed; small ones do not count. */
   bodies: Shares;
   sessions: Sessions<HttpSession | SseSession | Subscription>;
+  ids: SessionIds;
+  ended: EndedSessions;
+  /** Sessions that are being taken up, by id. */
+  resuming: Map<string, Promise<HttpSession | 'unknown'>>;
+  /** See `Authenticator.fingerprint`. */
+  fingerprint(principal: Principal | undefined): string;
   rounds: Rounds;
   seal: Seal;
   parking: Parking;
@@ -202,6 +210,7 @@ export function openFront(
   visit: McpVisit,
   { gateway }: McpDeps,
   { notify, ask, lasts }: Omit<Downstream, 'key'>,
+  issued?: number,
 ): Session {
   const { profile, front, principal } = visit;
   const key = randomUUID();
@@ -209,7 +218,7 @@ export function openFront(
     profile,
     downstream: { key, notify, ...(ask && { ask }), ...(lasts && { lasts }) },
     ...(front && { front }),
-    principal,
+    ...{ principal, issued },
     holder: principal || lasts === 'request' ? holderOf(visit) : sessionHolder(key),
   });
 }

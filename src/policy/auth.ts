@@ -15,6 +15,8 @@ export interface Authenticator {
   knows(principal: Principal | undefined): boolean;
   /** The principal that stands for the same token with the same secret. */
   same(principal: Principal, digest: Buffer): Principal | undefined;
+  /** Another one for another token, secret or right; the same after a restart. Empty for nobody in particular. */
+  fingerprint(principal: Principal | undefined): string;
 }
 
 /** Tokens that are as they were `before` keep their principals, and with them their sessions. */
@@ -29,6 +31,11 @@ export function createAuthenticator(
       principal === undefined ? known.length === 0 : known.some((token) => token.principal === principal),
     same: (principal, hashed) =>
       known.find((token) => timingSafeEqual(token.digest, hashed) && sameJson(token.principal, principal))?.principal,
+    fingerprint(principal) {
+      const token = principal && known.find((one) => one.principal === principal);
+      if (token === undefined) return '';
+      return createHash('sha256').update(token.digest).update(JSON.stringify(token.principal)).digest('base64url');
+    },
     principal(header) {
       const given = header && /^Bearer +(\S+) *$/i.exec(header)?.[1];
       if (!given) return undefined;

@@ -3,6 +3,11 @@
 /** Of the legacy era, newest first; the first one is asked for, each is accepted. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
 
+/** A client that asks for a version that mcpx does not know is offered the newest. */
+export function agreedVersion(wanted: unknown): (typeof LEGACY_VERSIONS)[number] {
+  return LEGACY_VERSIONS.find((known) => known === wanted) ?? LEGACY_VERSIONS[0];
+}
+
 /** Of the modern era. */
 export const MODERN_VERSION = '2026-07-28';
 

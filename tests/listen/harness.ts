@@ -53,6 +53,7 @@ export async function stage(
     connections?: number;
     admin?: Administration;
     secretKey?: SecretKey;
+    endedFolder?: string;
     tokens?: ReturnType<typeof token>[];
     auth?: Authenticator;
     /** Of tools that belong to a server. */
@@ -66,6 +67,7 @@ export async function stage(
   const watchers: Stage['watchers'] = new Set();
   const gateway: Gateway = {
     mainProfile: 'default',
+    canResume: () => true,
     profileState: (name) => (['default', 'other'].includes(name) ? 'enabled' : 'unknown'),
     open(options) {
       const entry = { downstream: options.downstream, options, heard: [] as string[] };

@@ -3,10 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { DEFAULTS } from '../../src/config/config.ts';
+import { createEndedSessions } from '../../src/listen/ended-sessions.ts';
 import { createParking } from '../../src/listen/events.ts';
 import { servePost } from '../../src/listen/mcp.ts';
 import { createRounds } from '../../src/listen/rounds.ts';
 import { createSeal } from '../../src/listen/seal.ts';
+import { createSessionIds } from '../../src/listen/session-id.ts';
 import { createSessions } from '../../src/listen/sessions.ts';
 import type { McpDeps } from '../../src/listen/visit.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -34,9 +36,13 @@ async function stage() {
     await answered.promise;
     return { content: [] };
   };
-  const sessions: McpDeps['sessions'] = createSessions(DEFAULTS.http, () => undefined);
+  const sessions: McpDeps['sessions'] = createSessions(DEFAULTS.http);
   const deps: McpDeps = {
-    gateway: { open: () => ({ front: { request, notification: () => undefined } as any, close: () => undefined }) },
+    gateway: {
+      open: () => ({ front: { request, notification: () => undefined } as any, close: () => undefined }),
+      canResume: () => true,
+    },
+    ...{ ids: createSessionIds(), ended: createEndedSessions(), resuming: new Map(), fingerprint: () => '' },
     ...{ maxBody: MAX_BODY, rate: NO_RATE, bodies, sessions, rounds: createRounds(), seal: createSeal() },
     ...{ parking: createParking(), log: createLog({ level: 'debug', write: () => undefined }) },
   };
