@@ -110,7 +110,10 @@ async function askCompact(name: string, args: unknown): Promise<string> {
     )) as {
       content: { text: string }[];
     };
-    return result.content.map((block) => block.text).join('\n');
+    return result.content
+      .map((block) => block.text)
+      .join('')
+      .replace(/\n$/, '');
   } finally {
     await app.stop();
   }

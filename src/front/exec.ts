@@ -1,5 +1,6 @@
 /** The `exec` tool: runs one tool, or several as a batch, and shapes what they answer for a model. */
 import { McpxError } from '../errors.ts';
+import { followingBlock } from '../render/block.ts';
 import { isReadOnly } from '../render/tool-hints.ts';
 import { readCalls, runBatch, type Slot } from '../router/batch.ts';
 import { compileProjection, type Projection } from '../router/project.ts';
@@ -133,8 +134,9 @@ async function readSelect(expression: unknown): Promise<Projection | undefined> 
 
 function withNotes(result: ToolResult, notes: string[]): ToolResult {
   if (notes.length === 0) return result;
-  const block = { type: 'text', text: notes.map((note) => `note: ${note}`).join('\n') };
-  return { ...result, content: [...(result.content ?? []), block] };
+  const content = result.content ?? [];
+  const note = followingBlock(content, notes.map((note) => `note: ${note}`).join('\n'));
+  return { ...result, content: [...content, note] };
 }
 
 /** What a later call may refer to: the JSON of a result, else its text. */
@@ -149,13 +151,13 @@ function referable(result: ToolResult): unknown[] {
  * no less than the text: a result without one is there as its text.
  */
 function together(calls: Params[], slots: ToolResult[], structured: boolean): ToolResult {
-  const content = slots.flatMap(({ content = [], isError }, index) => {
+  const content: unknown[] = [];
+  for (const [index, { content: blocks = [], isError }] of slots.entries()) {
     const head = `[${index}] ${nameOf(calls[index] ?? {})}${isError === true ? ' failed' : ''}`;
-    const [first, ...rest] = content;
-    return isText(first)
-      ? [{ ...first, text: `${head}\n${first.text}` }, ...rest]
-      : [{ type: 'text', text: head }, ...content];
-  });
+    const [first, ...rest] = blocks;
+    if (isText(first)) content.push({ ...first, ...followingBlock(content, `${head}\n${first.text}`) }, ...rest);
+    else content.push(followingBlock(content, head), ...blocks);
+  }
   const results = slots.map(({ structuredContent, content = [], isError }) => ({
     ...(structuredContent === undefined ? { text: textOf(content) } : { structuredContent }),
     ...(isError === true && { isError }),

@@ -1,6 +1,7 @@
 /** Failures in words for a model: what is wrong, how the tool is called, and one call that works. */
 import type { Tool } from '../catalog/list.ts';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
+import { textBlock } from '../render/block.ts';
 import { pageText } from '../render/page.ts';
 import { renderTool } from '../render/typescript.ts';
 import { exampleArguments } from '../router/arguments.ts';
@@ -11,7 +12,7 @@ import { type Dialect, written } from './dialect.ts';
 
 /** Every failure is a result, so that the model can correct itself. */
 export function errorResult(error: unknown, dialect: Dialect): ToolResult {
-  return { content: [{ type: 'text', text: explain(error, dialect) }], isError: true };
+  return { content: [textBlock(explain(error, dialect))], isError: true };
 }
 
 function explain(error: unknown, dialect: Dialect): string {

@@ -2,6 +2,7 @@
 import type { Item } from '../catalog/list.ts';
 import { exposeUri, fitsTemplate, type Located, locateUri } from '../catalog/uris.ts';
 import { McpxError } from '../errors.ts';
+import { textBlock } from '../render/block.ts';
 import { cut, nearest, oneLine } from '../render/text.ts';
 import { didYouMean } from '../router/missing.ts';
 import { shapeResult } from '../router/results.ts';
@@ -51,7 +52,7 @@ function listOf(views: ServerView[]): ToolResult {
     lines.length === 0
       ? 'There are no resources.'
       : [...lines, `read one: ${written('resources', example)}`].join('\n');
-  return { content: [{ type: 'text', text }] };
+  return { content: [textBlock(text)] };
 }
 
 function about({ name, title, description, mimeType }: Item): string {

@@ -1,5 +1,6 @@
 /** `inspect {result}`: a page of a result that was too large, a part of it, or the places where a text occurs in it. */
 import { McpxError } from '../errors.ts';
+import { pieceBlocks, textBlock } from '../render/block.ts';
 import { findInText, pageText } from '../render/page.ts';
 import { readJson, readProblem } from '../router/json-text.ts';
 import { compileProjection } from '../router/project.ts';
@@ -74,7 +75,7 @@ function page(stored: Found, args: Params, { settings }: Deps): ToolResult {
   const again = args.limit === undefined ? {} : { limit };
   const more = written(dialectOf(settings.front).inspect, { result: stored.id, offset: next, ...again });
   const rest = next === undefined ? 'this is the end' : `read on: ${more}`;
-  return textResult(text, `[characters ${offset} to ${end} of ${stored.text.length}; ${rest}]`);
+  return { content: pieceBlocks(text, `[characters ${offset} to ${end} of ${stored.text.length}; ${rest}]`) };
 }
 
 /** Also as text, which some clients make of numbers. */
@@ -86,9 +87,8 @@ function integer(args: Params, key: string, fallback: number, least: number): nu
   throw new McpxError('arguments', `"${key}" must be a whole number of at least ${least}`);
 }
 
-/** The text exactly, and what there is to say of it in a block of its own. */
 function textResult(...texts: string[]): ToolResult {
-  return { content: texts.map((text) => ({ type: 'text', text })) };
+  return { content: texts.map(textBlock) };
 }
 
 /** What the URIs of kept results begin with. */

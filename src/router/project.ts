@@ -4,6 +4,7 @@ import type { JSONValue } from '@jmespath-community/jmespath';
 import { McpxError, messageOf } from '../errors.ts';
 import { type ExactNumber, isExact, mapNumbers, plain } from '../exact.ts';
 import { isLarger } from '../render/size.ts';
+import { isRecord } from '../wire/message.ts';
 
 /** Characters of an expression. */
 const MAX_EXPRESSION = 2000;
@@ -160,4 +161,23 @@ function bindFunctions({ registerFunction, TYPE_ANY, TYPE_ARRAY_STRING, TYPE_STR
   const override = { override: true };
   registerFunction('join', join as never, [{ types: [TYPE_STRING] }, { types: [TYPE_ARRAY_STRING] }], override);
   registerFunction('to_string', asText as never, [{ types: [TYPE_ANY] }], override);
+}
+
+/** A projection that works on this very value. */
+export function exampleSelect(value: unknown): string {
+  if (Array.isArray(value)) return `[0:5]${memberOf(value[0])}`;
+  if (!isRecord(value)) return '@';
+  const name = Object.keys(value).find((key) => Array.isArray(value[key]) && value[key].length > 0);
+  const list = name === undefined ? undefined : value[name];
+  if (name === undefined || !Array.isArray(list)) return 'keys(@)';
+  return `${identifier(name)}[0:5]${memberOf(list[0])}`;
+}
+
+function memberOf(item: unknown): string {
+  const [key] = isRecord(item) ? Object.keys(item) : [];
+  return key === undefined ? '' : `.${identifier(key)}`;
+}
+
+function identifier(key: string): string {
+  return /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);
 }

@@ -1,13 +1,14 @@
 /** Results on their way to a model: a part that was selected, JSON written short, and a handle for what is too large. Never the other front. */
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
+import { exactBlock, ownText, pieceBlocks, type Text, textBlock } from '../render/block.ts';
 import { pageText } from '../render/page.ts';
 import { renderShape } from '../render/shape.ts';
 import { isLarger } from '../render/size.ts';
 import { MAX_TOON, renderJson } from '../render/toon.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import { hasLongNumber, readJson, readProblem } from './json-text.ts';
-import type { Projection } from './project.ts';
+import { exampleSelect, type Projection } from './project.ts';
 import type { ToolResult } from './router.ts';
 import { RESULT_LIFE, type Shelf } from './shelf.ts';
 
@@ -23,6 +24,8 @@ export interface Shaping {
   head?: number;
   /** Characters of text that may be sent; default `limits.resultChars`. */
   maxChars?: number;
+  /** The blocks that it is shown after. */
+  before?: unknown[];
 }
 
 type Presenting = Omit<Shaping, 'select'>;
@@ -40,13 +43,6 @@ interface Reading {
 const MAX_BLOCKS = 10_000;
 /** Characters shown of a result that is too large. */
 const HEAD = 2000;
-
-interface Text {
-  type: 'text';
-  text: string;
-}
-
-const textBlock = (text: string): Text => ({ type: 'text', text });
 
 /** Images, audio, links and `isError` stay what and where they are. */
 export async function shapeResult(received: ToolResult, shaping: Shaping): Promise<ToolResult> {
@@ -68,7 +64,7 @@ export async function shapeResult(received: ToolResult, shaping: Shaping): Promi
 function withFewBlocks(result: ToolResult): ToolResult {
   const { content } = result;
   if (!Array.isArray(content) || content.length <= MAX_BLOCKS) return result;
-  return { ...result, content: [textBlock(JSON.stringify(content))] };
+  return { ...result, content: [exactBlock(JSON.stringify(content))] };
 }
 
 function nothingToSelect({ texts }: Reading): string {
@@ -129,17 +125,34 @@ async function whole(reading: Reading, shaping: Shaping): Promise<ToolResult> {
   const { result } = reading;
   const { structuredContent, ...rest } = result;
   const { compression, front } = shaping.settings;
-  const content = Array.isArray(result.content)
-    ? result.content.map((block) => shorten(block, reading, compression))
-    : [];
+  const received = Array.isArray(result.content) ? result.content : [];
+  const content = received.map((block) => shorten(block, reading, compression));
   if (content.length === 0 && structuredContent !== undefined) {
-    content.push(textBlock(renderJson(structuredContent, compression)));
+    content.push(exactBlock(renderJson(structuredContent, compression)));
   }
   const keep = structuredContent !== undefined && front.structured !== 'never';
   const handled = await withHandle(reading, content, shaping);
   // The original beside its head would undo what the handle is for.
   const whole = keep && (handled === undefined || front.structured === 'always');
-  return { ...rest, content: handled ?? content, ...(whole && { structuredContent }) };
+  return {
+    ...rest,
+    content: handled ?? rendered(content, received),
+    ...(whole && { structuredContent: asObject(structuredContent) }),
+  };
+}
+
+/** Servers of the modern era may send any value; many clients refuse what is no object. */
+function asObject(value: unknown): Params {
+  return isRecord(value) ? value : { result: value };
+}
+
+/** The blocks that mcpx has written, which are those that nobody sent, in the form of its own. */
+function rendered(content: unknown[], received: unknown[]): unknown[] {
+  return content.map((block, index) => (block !== received[index] && isText(block) ? ownBlock(block) : block));
+}
+
+function ownBlock(block: Text): Text {
+  return { ...block, text: ownText(block.text) };
 }
 
 /** The content with a head and a handle in place of what is too large; undefined where nothing is. */
@@ -161,8 +174,9 @@ async function withHandle(reading: Reading, content: unknown[], shaping: Shaping
   const hosts = shaping.settings.front.structured;
   if (structuredContent === undefined || hosts !== 'auto' || !isLarger(structuredContent, limit)) return undefined;
   const text = renderJson(structuredContent, shaping.settings.compression);
-  const blocks = await present({ text, value: structuredContent, isRendered: true }, shaping);
-  return blocks && [...content, ...blocks];
+  const before = rendered(content, reading.result.content ?? []);
+  const blocks = await present({ text, value: structuredContent, isRendered: true }, { ...shaping, before });
+  return blocks && [...before, ...blocks];
 }
 
 /** What a handle stands for: the text to read, and its JSON value where it has one. */
@@ -180,7 +194,7 @@ async function present(document: Document, shaping: Presenting): Promise<Text[] 
   if (text.length <= limit) return undefined;
   const stored = await keep(document, shaping);
   const type = value === undefined ? [] : [`type: ${renderShape(value)}`];
-  if ('notKept' in stored) return notKept(text, limit, { why: stored.notKept, type });
+  if ('notKept' in stored) return notKept(text, shaping, { why: stored.notKept, type });
   const head = pageText(text, 0, Math.min(shaping.head ?? HEAD, limit));
   const read = (args: Params) => shaping.readOn({ result: stored.id, ...args });
   const about = [
@@ -190,18 +204,18 @@ async function present(document: Document, shaping: Presenting): Promise<Text[] 
     `find a text: ${read({ query: 'some text' })}`,
     ...(value === undefined ? [] : [`a part, by JMESPath: ${read({ select: exampleSelect(value) })}`]),
   ];
-  return [textBlock(head.text), textBlock(about.join('\n'))];
+  return pieceBlocks(head.text, about.join('\n'), shaping.before);
 }
 
 /** As much as may be sent, and what became of the rest. */
-function notKept(text: string, limit: number, { why, type }: { why: string; type: string[] }): Text[] {
-  const head = pageText(text, 0, limit).text;
+function notKept(text: string, shaping: Presenting, { why, type }: { why: string; type: string[] }): Text[] {
+  const head = pageText(text, 0, limitOf(shaping)).text;
   const about = [
     `[${head.length} of ${text.length} characters; the rest is not kept: ${why}]`,
     ...type,
     'to see another part, run the tool with narrower arguments or with "select", if it may run again',
   ];
-  return [textBlock(head), textBlock(about.join('\n'))];
+  return pieceBlocks(head, about.join('\n'), shaping.before);
 }
 
 function keep({ text, value, isRendered }: Document, { shelf, title }: Presenting): ReturnType<Shelf['put']> {
@@ -214,25 +228,6 @@ function keep({ text, value, isRendered }: Document, { shelf, title }: Presentin
 
 function limitOf({ maxChars, settings }: Presenting): number {
   return maxChars ?? settings.limits.resultChars;
-}
-
-/** A projection that works on this very value. */
-function exampleSelect(value: unknown): string {
-  if (Array.isArray(value)) return `[0:5]${memberOf(value[0])}`;
-  if (!isRecord(value)) return '@';
-  const name = Object.keys(value).find((key) => Array.isArray(value[key]) && value[key].length > 0);
-  const list = name === undefined ? undefined : value[name];
-  if (name === undefined || !Array.isArray(list)) return 'keys(@)';
-  return `${identifier(name)}[0:5]${memberOf(list[0])}`;
-}
-
-function memberOf(item: unknown): string {
-  const [key] = isRecord(item) ? Object.keys(item) : [];
-  return key === undefined ? '' : `.${identifier(key)}`;
-}
-
-function identifier(key: string): string {
-  return /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);
 }
 
 function readResult(result: ToolResult): Reading {
@@ -284,5 +279,5 @@ function shorten(block: unknown, { jsonOf }: Reading, compression: Settings['com
   const value = jsonOf(block.text);
   if (value === undefined) return block;
   const text = renderJson(value, compression);
-  return text.length < block.text.length ? { ...block, text } : block;
+  return ownText(text).length < block.text.length ? { ...block, text } : block;
 }

@@ -91,7 +91,7 @@ test('a batch fills in what an earlier call found, and select keeps answers smal
   }));
   await call({ method: 'memory.create_entities', arguments: { entities }, select: 'length(entities)' });
   const names = await call({ method: 'memory.read_graph', select: "entities[?entityType == 'odd'].name | [0:3]" });
-  expect(textOf(names)).toBe('["entity-1","entity-3","entity-5"]');
+  expect(textOf(names)).toBe('result: ["entity-1","entity-3","entity-5"]\n');
 
   const both = await call({
     calls: [
@@ -100,7 +100,7 @@ test('a batch fills in what an earlier call found, and select keeps answers smal
       { method: 'memory.open_nodes', arguments: { names: { $from: '0.nothing' } } },
     ],
   });
-  expect(textOf(both)).toContain('[0] memory.search_nodes\n["entity-77"]');
+  expect(textOf(both)).toContain('[0] memory.search_nodes\nresult: ["entity-77"]');
   expect(textOf(both)).toMatch(/\[1\] memory\.open_nodes\n.*entity-77/);
   expect(textOf(both)).toContain(
     '[2] memory.open_nodes failed\nerror: not run: there is nothing at "$from" "0.nothing"',

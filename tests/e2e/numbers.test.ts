@@ -113,17 +113,17 @@ test('numbers of a result are shown as they are, in JSON, in TOON and where they
   const shorter = await exec(
     `{"server_name":"raw","tool_name":"say","arguments":${said(`{"content":[{"type":"text","text":${text}}]}`)}}`,
   );
-  expect(textsOf(shorter)).toEqual(['{"a":1e400,"b":1234567890.1234567890}']);
+  expect(textsOf(shorter)).toEqual(['{"a":1e400,"b":1234567890.1234567890}\n']);
   const part = await show(`{"rows":[${rows}]}`, ',"select":"rows[?name==\'row 0\'].id"');
-  expect(textsOf(part)).toEqual([`[${LONG[0]}]`]);
+  expect(textsOf(part)).toEqual([`result: [${LONG[0]}]\n`]);
   const times = '{"spans":[{"from":1731897600000000001,"to":1731897600000009001},{"from":5,"to":1731897600000005001}]}';
   const select = async (expression: string) => textsOf(await show(times, `,"select":${JSON.stringify(expression)}`));
-  expect(await select('spans[?to > from].to')).toEqual(['[1731897600000009001,1731897600000005001]']);
-  expect(await select('sort_by(spans, &to)[0].to')).toEqual(['1731897600000005001']);
+  expect(await select('spans[?to > from].to')).toEqual(['result: [1731897600000009001,1731897600000005001]\n']);
+  expect(await select('sort_by(spans, &to)[0].to')).toEqual(['result: 1731897600000005001\n']);
   // Two that JavaScript takes for one are told apart as text.
   const near = await show('{"ids":[9007199254740993,9007199254740992,7]}', ',"select":"ids"');
-  expect(textsOf(near)).toEqual(['["9007199254740993","9007199254740992",7]']);
-  expect(textsOf(await show('{"a":0.12345678901234567891}', ',"select":"a > `0.1`"'))).toEqual(['true']);
+  expect(textsOf(near)).toEqual(['result: ["9007199254740993","9007199254740992",7]\n']);
+  expect(textsOf(await show('{"a":0.12345678901234567891}', ',"select":"a > `0.1`"'))).toEqual(['result: true\n']);
   const nothing = textsOf(await show(`{"rows":[${rows}]}`, ',"select":"none"')).join('\n');
   expect(nothing).toContain('rows: { id: number; name: string; kind: string }[]');
 });
@@ -138,7 +138,7 @@ test('a large result is kept with its numbers', async () => {
   expect(about).toContain('"select":"ids[0:5]"');
   const kept = /kept for .* as \\?"(\w+)/.exec(about)?.[1];
   expect(textsOf(await call('inspect', `{"result":"${kept}","select":"ids[0:2]"}`))).toEqual([
-    `["${LONG[0]}","${LONG[0]}"]`,
+    `result: ["${LONG[0]}","${LONG[0]}"]\n`,
   ]);
 });
 

@@ -149,7 +149,7 @@ describe('confirmation', () => {
     expect(await session.exec('local', 'greet', { name: 'you' })).toMatchObject({ text: 'hello you', isError: false });
     expect(await session.exec('local', 'object', { a: 1 })).toMatchObject({
       isError: true,
-      text: 'error: "local.object" did not run: the user was asked and said no',
+      text: 'error: "local.object" did not run: the user was asked and said no\n',
     });
     expect((await session.exec('local', 'object', { a: 1 })).text).toContain('got');
     expect(questions).toEqual(Array(2).fill('Run "local.object"? It is not declared read-only. Arguments: {"a":1}'));

@@ -38,9 +38,9 @@ describe('a batch', () => {
     const { batch } = open(answerBy({ list: () => structured({ a: 1 }), x: () => ({ content: [] }) }));
     expect(await batch([LIST, { method: 's.x' }, LIST])).toEqual({
       content: [
-        { type: 'text', text: '[0] s.list\n{"a":1}' },
-        { type: 'text', text: '[1] s.x' },
-        { type: 'text', text: '[2] s.list\n{"a":1}' },
+        { type: 'text', text: '[0] s.list\n{"a":1}\n' },
+        { type: 'text', text: '[1] s.x\n' },
+        { type: 'text', text: '[2] s.list\n{"a":1}\n' },
       ],
       structuredContent: { results: [{ structuredContent: { a: 1 } }, { text: '' }, { structuredContent: { a: 1 } }] },
     });
@@ -192,7 +192,7 @@ describe('a batch', () => {
 
   test('calls may arrive as JSON text, and select works in each', async () => {
     const { said } = open(() => structured({ rows: [{ id: 4 }] }));
-    expect(await said(JSON.stringify([{ ...LIST, select: 'rows[0].id' }]))).toEqual(['[0] s.list\n4']);
+    expect(await said(JSON.stringify([{ ...LIST, select: 'rows[0].id' }]))).toEqual(['[0] s.list\nresult: 4\n']);
   });
 
   test('a tool beside calls is not guessed about', async () => {

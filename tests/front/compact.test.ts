@@ -39,7 +39,7 @@ function open(
     (await request('tools/call', { name, arguments: args })) as ToolResult;
   const text = async (name: string, args?: unknown) => {
     const { content = [] } = await call(name, args);
-    return (content as { text?: string }[]).map((block) => block.text ?? '').join('\n');
+    return (content as { text?: string }[]).map((block) => block.text ?? '').join('');
   };
   return { ...world, front, told, request, call, text };
 }
@@ -262,9 +262,9 @@ describe('inspect', () => {
       connect: () => Promise.reject(new McpxError('unreachable', 'server "dead" could not be started\nlast lines')),
     };
     expect(await open({ files, dead }).text('inspect')).toBe(
-      'dead: not available: server "dead" could not be started\nfiles (2 tools) — Local files.',
+      'dead: not available: server "dead" could not be started\nfiles (2 tools) — Local files.\n',
     );
-    expect(await open({}).text('inspect', {})).toBe('No server is configured.');
+    expect(await open({}).text('inspect', {})).toBe('No server is configured.\n');
   });
 
   test.each([
@@ -314,7 +314,7 @@ describe('inspect', () => {
     };
     expect(await open({ dead }).call('inspect', { server_name: 'dead' })).toEqual({
       isError: true,
-      content: [{ type: 'text', text: 'error: it is gone\nhint: start it' }],
+      content: [{ type: 'text', text: 'error: it is gone\nhint: start it\n' }],
     });
   });
 });
@@ -367,7 +367,7 @@ describe('exec', () => {
       'exec',
       exec,
     );
-    expect(result.content).toEqual([{ type: 'text', text: JSON.stringify(value) }]);
+    expect(result.content).toEqual([{ type: 'text', text: `${JSON.stringify(value)}\n` }]);
     expect(result).not.toHaveProperty('structuredContent');
   });
 
@@ -378,7 +378,7 @@ describe('exec', () => {
 
   test('structured content alone is also given as text', async () => {
     const result = await answering({ structuredContent: { a: 1 } }).call('exec', exec);
-    expect(result).toEqual({ structuredContent: { a: 1 }, content: [{ type: 'text', text: '{"a":1}' }] });
+    expect(result).toEqual({ structuredContent: { a: 1 }, content: [{ type: 'text', text: '{"a":1}\n' }] });
   });
 
   test('front.structured "never" keeps it to the text', async () => {
@@ -386,7 +386,7 @@ describe('exec', () => {
       { content: [], structuredContent: { a: 1 } },
       { front: { structured: 'never' } },
     ).call('exec', exec);
-    expect(result).toEqual({ content: [{ type: 'text', text: '{"a":1}' }] });
+    expect(result).toEqual({ content: [{ type: 'text', text: '{"a":1}\n' }] });
   });
 
   test.each([
@@ -435,7 +435,7 @@ describe('exec', () => {
         },
       },
     });
-    expect(await text('exec', exec)).toBe('error -32000: Quota exceeded');
+    expect(await text('exec', exec)).toBe('error -32000: Quota exceeded\n');
   });
 
   test('arguments that are no object at all are an error, not a crash', async () => {

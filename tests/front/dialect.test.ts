@@ -29,7 +29,7 @@ function open(scripts: Record<string, Script>, front: Partial<Settings['front']>
   const call = async (name: string, args: Params = {}) =>
     (await request('tools/call', { name, arguments: args })) as { content: Params[]; isError?: boolean };
   const text = async (name: string, args: Params = {}) =>
-    (await call(name, args)).content.map((block) => block.text ?? '').join('\n');
+    (await call(name, args)).content.map((block) => block.text ?? '').join('');
   const tools = async () => ((await request('tools/list')) as { tools: Tool[] }).tools;
   return { ...world, front: opened, told, request, call, text, tools };
 }
@@ -72,7 +72,7 @@ describe('exec_read', () => {
     const { content, isError } = await call('exec_read', { server_name: 's', tool_name });
     expect([isError, content[0]?.text]).toEqual([
       true,
-      `error: "s.${tool_name}" does not say that it only reads, so it was not run\nhint: run it with exec`,
+      `error: "s.${tool_name}" does not say that it only reads, so it was not run\nhint: run it with exec\n`,
     ]);
     expect(sent).toEqual([]);
   });
@@ -122,7 +122,7 @@ describe('the describe dialect', () => {
     expect(await text('call', { method: 's.look', arguments: {} })).toContain(
       'example: call {"method":"s.look","arguments":{"n":1}}',
     );
-    expect(await text('call', {})).toBe('error: say which tool to run in "method"\nhint: describe lists the tools');
+    expect(await text('call', {})).toBe('error: say which tool to run in "method"\nhint: describe lists the tools\n');
     expect(await text('call_read', { method: 's.drop' })).toContain('hint: run it with call');
     expect(JSON.stringify(await request('initialize'))).not.toMatch(/\binspect\b|\bexec\b/);
     await expect(text('exec', { method: 's.look' })).rejects.toMatchObject({ code: -32602 });
@@ -189,16 +189,16 @@ describe('resources', () => {
         '  file:///a.txt — a: The first. (text/plain)',
         '  file:///pic.png — pic',
         '  db:///{table} — rows',
-        'read one: resources {"server_name":"s","uri":"…"}',
+        'read one: resources {"server_name":"s","uri":"…"}\n',
       ].join('\n'),
     );
-    expect(await text('resources', { server_name: 't' })).toBe('There are no resources.');
+    expect(await text('resources', { server_name: 't' })).toBe('There are no resources.\n');
     expect(await text('resources', { server_name: 'nope' })).toContain('no server is called "nope"');
   });
 
   test.each<[string, Params]>([
     ['file:///a.txt', { type: 'text', text: 'hello' }],
-    ['file:///data.json', { type: 'text', text: '{"a":[1,2]}' }],
+    ['file:///data.json', { type: 'text', text: '{"a":[1,2]}\n' }],
     ['file:///pic.png', { type: 'image', data: 'aGk=', mimeType: 'image/png' }],
     ['file:///song.wav', { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' }],
     [

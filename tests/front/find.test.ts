@@ -48,7 +48,7 @@ function open(scripts = SCRIPTS, options: Parameters<typeof createWorld>[1] = {}
       isError?: boolean;
       structuredContent?: unknown;
     };
-    return { ...result, text: result.content.map((block) => block.text).join('\n') };
+    return { ...result, text: result.content.map((block) => block.text).join('') };
   };
   return { ...world, inspect };
 }
@@ -70,7 +70,12 @@ describe('inspect with a query', () => {
   test('within a server only its tools are found', async () => {
     const { inspect } = open();
     const { text: answer } = await inspect({ query: 'send a message', server_name: 'mail' });
-    expect(answer.split('\n').every((line) => line.startsWith('mail.'))).toBe(true);
+    expect(
+      answer
+        .trimEnd()
+        .split('\n')
+        .every((line) => line.startsWith('mail.')),
+    ).toBe(true);
     expect((await inspect({ query: 'send a message', method: 'mail' })).text).toBe(answer);
   });
 
@@ -99,8 +104,10 @@ describe('inspect with a query', () => {
   test('says so when nothing fits, with the servers that there are', async () => {
     const { text: answer, isError } = await open().inspect({ query: 'xyzzy qwrtp' });
     expect(isError).toBeUndefined();
-    expect(answer).toBe('No tool matches "xyzzy qwrtp".\nThe servers are: files, mail, slack');
-    expect((await open({}).inspect({ query: 'mail' })).text).toBe('No tool matches "mail".\nNo server is configured.');
+    expect(answer).toBe('No tool matches "xyzzy qwrtp".\nThe servers are: files, mail, slack\n');
+    expect((await open({}).inspect({ query: 'mail' })).text).toBe(
+      'No tool matches "mail".\nNo server is configured.\n',
+    );
   });
 
   test('names the servers that could not be searched', async () => {
@@ -108,7 +115,7 @@ describe('inspect with a query', () => {
       connect: () => Promise.reject(new McpxError('unreachable', 'server "broken" is gone')),
     };
     const { text: answer } = await open({ ...SCRIPTS, broken }).inspect({ query: 'send an email' });
-    expect(answer.split('\n').at(-1)).toBe('not searched: broken: not available: server "broken" is gone');
+    expect(answer.trimEnd().split('\n').at(-1)).toBe('not searched: broken: not available: server "broken" is gone');
   });
 
   const ODD: [what: string, query: unknown][] = [
@@ -131,7 +138,7 @@ describe('inspect with a query', () => {
   test('an empty query is no query, and another type is refused', async () => {
     const { inspect } = open();
     expect((await inspect({ query: '' })).text).toBe((await inspect({})).text);
-    expect((await inspect({ query: 5 })).text).toBe('error: "query" must be a string');
+    expect((await inspect({ query: 5 })).text).toBe('error: "query" must be a string\n');
   });
 
   test('tools called like parts of objects are found like others', async () => {
@@ -154,7 +161,7 @@ describe('inspect with a query', () => {
       inputSchema: i % 2 === 0 ? { type: 'object', properties } : object({ to: text }),
     }));
     const { text: answer } = await open({ chat: { tools } }).inspect({ query: 'send a message' });
-    const lines = answer.split('\n');
+    const lines = answer.trimEnd().split('\n');
     expect(lines).toHaveLength(10);
     expect(encode(answer).length).toBeLessThanOrEqual(600);
     expect(lines[0]).toContain('(');

@@ -27,8 +27,8 @@ function open(scripts: Record<string, Script>) {
       { method: 'tools/call', params: { name, arguments: args } },
       { signal: new AbortController().signal },
     )) as ToolResult & { content: { text: string }[] };
-  const exec = async (args: Params) => (await call('exec', args)).content.map(({ text }) => text).join('\n');
-  const inspect = async (args: Params) => (await call('inspect', args)).content.map(({ text }) => text).join('\n');
+  const exec = async (args: Params) => (await call('exec', args)).content.map(({ text }) => text).join('');
+  const inspect = async (args: Params) => (await call('inspect', args)).content.map(({ text }) => text).join('');
   return { ...world, call, exec, inspect };
 }
 
@@ -87,7 +87,7 @@ describe('what else helps', () => {
   test('an unknown key is passed on and noted with its nearest name', async () => {
     const { exec, sent } = open({ files: FILES });
     expect(await exec(call({ path: '/a', line: [1] }))).toBe(
-      'ok\nnote: unknown property "line" was passed on; did you mean "lines"?',
+      'ok\nnote: unknown property "line" was passed on; did you mean "lines"?\n',
     );
     expect(sent[0]?.params?.arguments).toEqual({ path: '/a', line: [1] });
   });

@@ -52,7 +52,7 @@ describe('a result that is too large', () => {
       expect(args.result).toBe(idOf(result));
       expect((await inspect(args)).isError).toBeUndefined();
     }
-    expect((await inspect(calls[2] ?? {})).content[0]?.text).toBe('[0,1,2,3,4]');
+    expect((await inspect(calls[2] ?? {})).content[0]?.text).toBe('result: [0,1,2,3,4]\n');
   });
 
   test('of text has no type and no parts to select', async () => {
@@ -113,7 +113,7 @@ describe('a result that is too large', () => {
     const { exec, inspect } = open({ structuredContent: { rows: ROWS } });
     const part = await inspect({ result: idOf(await exec()), select: 'rows[*].{id: id, name: name}' });
     const id = idOf(part);
-    expect((await inspect({ result: id, select: '[7].name' })).content[0]?.text).toBe('"name 7"');
+    expect((await inspect({ result: id, select: '[7].name' })).content[0]?.text).toBe('result: "name 7"\n');
   });
 
   test('images, audio, links and isError stay, and so do unknown fields', async () => {
@@ -159,7 +159,7 @@ describe('a result that is too large', () => {
     const result = await exec();
     expect(result.content[0]?.text).toBe('200 rows');
     expect(result.structuredContent).toBeUndefined();
-    expect((await inspect({ result: idOf(result), select: 'rows[3].id' })).content[0]?.text).toBe('3');
+    expect((await inspect({ result: idOf(result), select: 'rows[3].id' })).content[0]?.text).toBe('result: 3\n');
   });
 
   test('says at once that the rest is not kept, and why, where there is no room for it', async () => {
@@ -256,7 +256,7 @@ describe('select', () => {
       content: [{ type: 'text', text: JSON.stringify({ rows: ROWS }) }],
     });
     expect(await exec({ select: 'rows[?id == `5`].name' })).toEqual({
-      content: [{ type: 'text', text: '["name 5"]' }],
+      content: [{ type: 'text', text: 'result: ["name 5"]\n' }],
     });
   });
 
@@ -264,7 +264,7 @@ describe('select', () => {
     const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' };
     const { exec } = open({ content: [{ type: 'text', text: '{"a": {"b": 12345678901234567890}}' }, image] });
     const { content } = await exec({ select: 'a.b' });
-    expect(content).toEqual([{ type: 'text', text: '"12345678901234567890"' }, image]);
+    expect(content).toEqual([{ type: 'text', text: 'result: "12345678901234567890"\n' }, image]);
   });
 
   test('with front.structured "always" a part that is an object is structured too', async () => {
@@ -286,10 +286,10 @@ describe('select', () => {
     const said = (await exec({ select: 'items' })).content.map((block) => block.text).join('\n');
     expect(said).toContain('the tool ran, do not run it again');
     const [, json = ''] = /inspect (\{.*\})/.exec(said) ?? [];
-    expect((await inspect(JSON.parse(json))).content).toEqual([{ type: 'text', text: '[1]' }]);
+    expect((await inspect(JSON.parse(json))).content).toEqual([{ type: 'text', text: 'result: [1]\n' }]);
     const again = await inspect({ ...JSON.parse(json), select: 'nothing' });
     expect(again.content.map((block) => block.text)).toEqual([
-      'null',
+      'result: null\n',
       expect.stringContaining('the type of the whole: { rows: { id: number }[] }]'),
     ]);
     expect(sent).toHaveLength(1);
@@ -298,8 +298,8 @@ describe('select', () => {
   test('finds what is in a text that a server wrapped as it is, and the text itself', async () => {
     const wrapped = JSON.stringify({ rows: ROWS.slice(0, 3) });
     const { exec } = open({ ...text(wrapped), structuredContent: { content: wrapped } });
-    expect((await exec({ select: 'rows[1].name' })).content[0]?.text).toBe('"name 1"');
-    expect((await exec({ select: 'content' })).content[0]?.text).toBe(JSON.stringify(wrapped));
+    expect((await exec({ select: 'rows[1].name' })).content[0]?.text).toBe('result: "name 1"\n');
+    expect((await exec({ select: 'content' })).content[0]?.text).toBe(`result: ${JSON.stringify(wrapped)}\n`);
   });
 
   test('a large text that a server wrapped and that is no JSON stays text', async () => {
@@ -317,7 +317,7 @@ describe('select', () => {
     const about = (await exec()).content.map((block) => block.text).join('\n');
     expect(about).toContain('type: { rows: { id: number; name: string; tags: string[] }[] }');
     const calls = [...about.matchAll(/inspect (\{.*\})/g)].map(([, json = '']) => JSON.parse(json) as Params);
-    expect((await inspect(calls[2] ?? {})).content[0]?.text).toBe('[0,1,2,3,4]');
+    expect((await inspect(calls[2] ?? {})).content[0]?.text).toBe('result: [0,1,2,3,4]\n');
   });
 
   test('one that is malformed stops the call before it is made', async () => {

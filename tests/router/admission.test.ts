@@ -157,7 +157,7 @@ describe('confirmation', () => {
         : { name: 'files__write', arguments: {} };
     const exchange = { signal: new AbortController().signal, ask: async () => ({ action: 'decline' }) };
     expect(await front.request({ method: 'tools/call', params }, exchange)).toEqual({
-      content: [{ type: 'text', text: 'error: "files.write" did not run: the user was asked and said no' }],
+      content: [{ type: 'text', text: 'error: "files.write" did not run: the user was asked and said no\n' }],
       isError: true,
     });
     expect(sent).toEqual([]);
