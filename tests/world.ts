@@ -112,7 +112,7 @@ export function createWorld(
   const calls = observer.calls({ profile: 'default' });
   const admission = createAdmission({ policy: settings.policy, calls: createShares(settings.limits.concurrentCalls) });
   const checker = createArgumentChecker();
-  const verify: FrontDeps['verify'] = (server, lists) => catalog.verify(server, undefined, lists);
+  const verify: FrontDeps['verify'] = (server, wanted) => catalog.verify(server, undefined, wanted);
   const session = (key: string, issued?: number) => {
     const own = { pins: pins.session({ key, offered: () => undefined, issued }), pinned: () => pins.revision };
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });

@@ -142,7 +142,7 @@ export function createApp(initial: Config, options: AppOptions): App {
     let left = false;
     // Nobody would end what is begun for one that has left.
     const connectionTo = (server: string) => (left ? undefined : pool.get(server, caller));
-    const verify: Entrance['verify'] = (server, lists) => catalog.verify(server, connectionTo(server), lists);
+    const verify: Entrance['verify'] = (server, wanted) => catalog.verify(server, connectionTo(server), wanted);
     const own = router(found, accessOf(found, principal), { principal, lasts, issued, offered, key, verify });
     return {
       caller,

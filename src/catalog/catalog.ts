@@ -30,11 +30,12 @@ import {
   type Slot,
   type Teller,
   take,
+  type Wanted,
   within,
 } from './slot.ts';
 import { type CatalogStore, NO_STORE } from './store.ts';
 
-export type { Client, Listing, ServerEntry } from './slot.ts';
+export type { Client, Listing, ServerEntry, Wanted } from './slot.ts';
 
 export interface CatalogOptions {
   servers: ServerSpec[];
@@ -147,10 +148,15 @@ export class Catalog {
     await Promise.all(slots.map((slot) => othersWithin(slot, wait)));
   }
 
-  /** Lists a server that is known from the disk only; returns at once for one that was listed in this run. */
-  async verify(name: string, connection?: Lister, lists: 'tools' | 'all' = 'tools'): Promise<void> {
+  /** Asks a server again, for a name that is not known: what is known may be from the disk, or older than a change. */
+  async verify(name: string, asked?: Lister, { lists, start = 'always' }: Wanted = {}): Promise<void> {
     const slot = this.#slots.get(name);
-    if (slot?.listing.kind === 'listed' && slot.listing.from === 'store') await this.#refresh.now(slot, connection);
+    if (slot?.listing.kind === 'listed') {
+      const state = (asked ?? this.#options.pool.get(name))?.state;
+      const mayAsk =
+        start === 'always' || state?.kind === 'ready' || (start === 'stored' && slot.listing.from === 'store');
+      if (mayAsk) await this.#refresh.again(slot, asked);
+    }
     if (lists === 'all') await this.answered(Number.POSITIVE_INFINITY, name);
   }
 

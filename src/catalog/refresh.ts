@@ -17,6 +17,8 @@ import { knownTo, type Learned, type Lister, type Slot, type Teller, within } fr
 const REFRESH_GAP = 300;
 /** ms that tools which have been listed wait for the other lists of their server: nearly always all come together, and are one change. */
 const OTHERS_WAIT = 100;
+/** ms for which a list is taken to be of this moment, so that names which are not there do not flood a server. */
+const MOMENT = 1000;
 
 export interface RefreshOptions {
   log: Log;
@@ -32,6 +34,8 @@ export interface RefreshOptions {
 export interface Refresh {
   /** Lists a server, joining the round under way. Resolves when its tools are known or have failed, whatever became of other lists. */
   now(slot: Slot, connection?: Lister): Promise<void>;
+  /** The same for a name that is not known: joins the list that an announced change is followed by, and asks nothing where the last list is of this moment. */
+  again(slot: Slot, connection?: Lister): Promise<void>;
   /** The server says that a list has changed; the connection that brought the news is asked for it. */
   soon(slot: Slot, connection: Teller | undefined): void;
 }
@@ -56,6 +60,7 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
   /** Tools wait for no other list that fails or hangs, and the others for no tools that fail. */
   const list = async (slot: Slot, connection: Lister): Promise<void> => {
     const missed = (error: unknown) => failed(slot, error);
+    slot.begun.set(connection.offered, performance.now());
     const hello = await connection.connect().catch(missed);
     if (!hello) return;
     const wanted = requestTools(slot, connection, hello, log);
@@ -110,21 +115,39 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
     slot.retryTimer = setTimeout(again, pause).unref();
   };
 
-  const soon = (slot: Slot, connection: Teller | undefined) => {
-    slot.stale.add(connection);
-    slot.refreshTimer ??= setTimeout(() => {
-      slot.refreshTimer = undefined;
-      const stale = [...slot.stale];
-      slot.stale.clear();
-      // A list under way may have begun before the change, so it is followed by another.
-      const underWay = [...slot.toolLists].map(({ done }): Promise<unknown> => done);
-      void Promise.allSettled([slot.inFlight?.done, ...underWay]).then(() => {
-        for (const one of stale) void now(slot, one?.state.kind === 'closed' ? undefined : one);
-      });
-    }, REFRESH_GAP);
+  const again = (slot: Slot, asked?: Lister): Promise<void> => {
+    if (slot.announced !== undefined) return slot.announced.done;
+    const { offered } = asked ?? connectionTo(slot.name) ?? {};
+    const since = offered === undefined ? undefined : slot.begun.get(offered);
+    const isRecent = since !== undefined && performance.now() - since < MOMENT;
+    return isRecent && slot.inFlight === undefined ? Promise.resolve() : now(slot, asked);
   };
 
-  return { now, soon };
+  const soon = (slot: Slot, connection: Teller | undefined) => {
+    slot.stale.add(connection);
+    if (slot.announced !== undefined) return;
+    let begin = () => {};
+    const time = new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, REFRESH_GAP);
+      begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    slot.announced = { begin, done: time.then(() => listStale(slot)) };
+  };
+
+  const listStale = async (slot: Slot): Promise<void> => {
+    // A list under way may have begun before the change, so it is followed by another.
+    const underWay = [...slot.toolLists].map(({ done }): Promise<unknown> => done);
+    await Promise.allSettled([slot.inFlight?.done, ...underWay]);
+    const stale = [...slot.stale];
+    slot.stale.clear();
+    slot.announced = undefined;
+    await Promise.all(stale.map((one) => now(slot, one?.state.kind === 'closed' ? undefined : one)));
+  };
+
+  return { now, again, soon };
 }
 
 /** Undefined while it is open. */

@@ -52,9 +52,20 @@ export interface Slot {
   failures: number;
   /** Which lists failed, as it was last told in the log. */
   told: string;
-  refreshTimer: NodeJS.Timeout | undefined;
+  /** Monotonic ms of the beginning of the last list, by the set. */
+  begun: Map<string, number>;
+  /** The list that an announced change is followed by; `begin` does not wait for its time. */
+  announced: { begin(): void; done: Promise<void> } | undefined;
   /** What is asked again when the timer fires; undefined means whichever connection there is. */
   stale: Set<Teller | undefined>;
+}
+
+/** What a list is asked for again for. */
+export interface Wanted {
+  /** Tools alone (default), or every list. */
+  lists?: 'tools' | 'all' | undefined;
+  /** Which servers that do not run may be started: any (default), or only those that are known from the disk alone, or none. */
+  start?: 'always' | 'stored' | 'never' | undefined;
 }
 
 /** For whom lists are wanted. */
@@ -167,7 +178,8 @@ export function emptySlot(spec: ServerSpec): Slot {
     retryTimer: undefined,
     failures: 0,
     told: '',
-    refreshTimer: undefined,
+    begun: new Map(),
+    announced: undefined,
     stale: new Set(),
   };
 }
@@ -185,8 +197,8 @@ export function within(work: Promise<void>, wait: number): Promise<void> {
   });
 }
 
-export function clearTimers({ refreshTimer, retryTimer }: Slot): void {
-  clearTimeout(refreshTimer);
+export function clearTimers({ announced, retryTimer }: Slot): void {
+  announced?.begin();
   clearTimeout(retryTimer);
 }
 

@@ -1,4 +1,5 @@
 /** One downstream session: the MCP methods every front answers, around the face that the session was opened with. */
+import type { Wanted } from '../catalog/catalog.ts';
 import type { ListKind, Tool } from '../catalog/list.ts';
 import { pageOf } from '../catalog/pages.ts';
 import type { ToolSearch } from '../catalog/search.ts';
@@ -79,8 +80,8 @@ export interface FrontDeps {
   search: ToolSearch;
   /** Resolves when the tools of every upstream were listed, or `all` of its lists, or after the configured wait, or `wait` ms where that is less. */
   listed(wait?: number, lists?: 'tools' | 'all'): Promise<void>;
-  /** Lists a server for this client, where only what was stored is known of it. */
-  verify(server: string, lists?: 'tools' | 'all'): Promise<void>;
+  /** Asks a server again for this client, for a name that is not known. */
+  verify(server: string, wanted?: Wanted): Promise<void>;
 }
 
 /** What makes a front different from another. */

@@ -16,7 +16,7 @@ import type { FrontDeps } from './front.ts';
 import { inspectStored } from './stored.ts';
 import { findTool, readTarget } from './target.ts';
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf' | 'search'>;
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'verify' | 'shelf' | 'search'>;
 
 export function createInspect(deps: Deps): (args: Params) => Promise<ToolResult> {
   return async (args) =>

@@ -1,4 +1,5 @@
-/** Finds what a client names and nothing that is known has: it may be listed right now, or be newer than what was stored. */
+/** Finds what a client names and nothing that is known has: it may be listed right now, or be newer than what is known. */
+import type { Wanted } from '../catalog/catalog.ts';
 import type { FrontDeps } from './front.ts';
 
 export interface Sought<T> {
@@ -8,18 +9,24 @@ export interface Sought<T> {
   mayHave?(server: string): boolean;
   /** The lists that it can be in (default: tools). */
   lists?: 'tools' | 'all';
+  /** Servers that may be started to look (default: those that were never listed in this run, and the only one that can have it). */
+  start?: 'never';
 }
 
 type Deps = Pick<FrontDeps, 'router' | 'listed' | 'verify'>;
 
-export async function seek<T>({ find, mayHave = () => true, lists }: Sought<T>, deps: Deps): Promise<T | undefined> {
+export async function seek<T>(
+  { find, mayHave = () => true, lists, start }: Sought<T>,
+  deps: Deps,
+): Promise<T | undefined> {
   const { router, listed, verify } = deps;
   await listed(undefined, lists);
   if (find() !== undefined) return find();
   const servers = router.servers().filter(({ name }) => mayHave(name));
+  const wanted: Wanted = { lists, start: start ?? (servers.length === 1 ? 'always' : 'stored') };
   await new Promise<void>((resolve) => {
     // What one of them has does not wait for the others.
-    const looks = servers.map(({ name }) => verify(name, lists).then(() => find() !== undefined && resolve()));
+    const looks = servers.map(({ name }) => verify(name, wanted).then(() => find() !== undefined && resolve()));
     void Promise.allSettled(looks).then(() => resolve());
   });
   return find();

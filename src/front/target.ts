@@ -4,6 +4,8 @@ import { asName, nearest } from '../render/text.ts';
 import { didYouMean, some } from '../router/missing.ts';
 import type { Router } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
+import type { FrontDeps } from './front.ts';
+import { seek } from './seek.ts';
 
 export interface Target {
   server?: string;
@@ -32,11 +34,13 @@ export function readTarget(args: Params): Target {
 /** The tool that is meant; what has to be listed for that is. Throws not_found with the nearest names, and where two may be meant. */
 export async function findTool(
   target: { server?: string; tool: string },
-  { router, listed }: { router: Pick<Router, 'servers' | 'tool'>; listed(): Promise<void> },
+  deps: Pick<FrontDeps, 'router' | 'listed' | 'verify'>,
 ): Promise<Located> {
+  const { router, listed } = deps;
   const { server, tool } = target;
   if (server === undefined) {
-    await listed();
+    // No server is started for a name that none of them may have.
+    await seek({ find: () => readings(tool, router)[0], start: 'never' }, deps);
     return locate(target, router);
   }
   try {

@@ -51,7 +51,7 @@ export interface Router {
 
 export interface RouterDeps {
   catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'revision' | 'isCurrent' | 'renew'>;
-  /** Lists a server for this client, where only what was stored is known of it. */
+  /** Asks a server again for this client, for a name that is not known. */
   verify: (server: string) => Promise<void>;
   pool: Pick<Pool, 'get'>;
   access: Access;
@@ -90,7 +90,7 @@ export function createRouter(deps: RouterDeps): Router {
     const entry = await known(server);
     const found = views.tool(server, tool);
     if (found !== undefined) return found;
-    // What is on the disk may be older than the tool.
+    // What is known may be older than the tool.
     await verify(server);
     const listed = views.tool(server, tool);
     if (listed !== undefined) return listed;

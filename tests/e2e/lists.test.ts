@@ -1,6 +1,6 @@
 /** What a user meets of servers whose lists fail, hang or change. */
 import { describe, expect, test } from 'vitest';
-import { emptyPlace, fixture, openSession, type Place, run, start } from './program.ts';
+import { emptyPlace, fixture, openSession, type Place, post, run, start } from './program.ts';
 
 const server = (...flags: string[]) => ({ command: process.execPath, args: [fixture('lists.mjs'), ...flags] });
 
@@ -42,6 +42,36 @@ describe('a server whose secondary lists fail or hang', () => {
         reason: expect.stringContaining('resources/templates/list: the templates are locked'),
         sentence: expect.stringContaining('it did not answer all of its lists'),
       });
+  });
+});
+
+describe('a tool that a server has just added', () => {
+  test('is called by name at once where the server announced it', async () => {
+    const session = await openSession(emptyPlace(), { mcpServers: { grows: server() } });
+    expect(await session.exec('grows', 'add', { name: 'fresh' })).toMatchObject({ isError: false });
+    expect(await session.exec('grows', 'fresh', { a: 1 })).toMatchObject({ isError: false });
+  });
+
+  test('is called by name where nothing was announced and the list is older than a moment', async () => {
+    const session = await openSession(emptyPlace(), { mcpServers: { grows: server() } });
+    expect(await session.exec('grows', 'add', { name: 'fresh', quiet: true })).toMatchObject({ isError: false });
+    await expect.poll(() => session.exec('grows', 'fresh'), { timeout: 20_000 }).toMatchObject({ isError: false });
+  });
+
+  test('is called by its exposed name and over REST', async () => {
+    const place = emptyPlace();
+    const [url] = await gateway(place, { grows: server() });
+    const call = (tool: string, body: unknown) =>
+      fetch(`${url}/api/default/tools/grows/${tool}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    expect((await call('add', { name: 'fresh' })).status).toBe(200);
+    expect((await call('fresh', {})).status).toBe(200);
+    expect((await call('add', { name: 'newest' })).status).toBe(200);
+    const answer = await post(`${url}/mcp?front=aggregate`, 'tools/call', { name: 'grows__newest', arguments: {} });
+    expect(answer.error).toBeUndefined();
   });
 });
 
