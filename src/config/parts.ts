@@ -10,8 +10,8 @@ import { TYPES } from './target.ts';
 
 /** What a program means by fields that everybody has. */
 export interface Dialect {
-  /** Bare timeouts are seconds. */
-  seconds?: true;
+  /** Bare timeouts are seconds: all of them, or those that nobody means as milliseconds. */
+  seconds?: 'all' | 'short';
   /** Types that only that program can run; such entries are skipped. */
   foreign?: readonly string[];
 }
@@ -58,7 +58,8 @@ export function gatherParts(server: Written<JsonRecord>, dialect: Dialect, findi
   }
   const merged = new Map([...bySlot].map(([slot, parts]) => [slot, merge(slot, parts, findings)]));
   const timeout = merged.get('timeout');
-  if (dialect.seconds === true && timeout !== undefined) merged.set('timeout', { ...timeout, seconds: true });
+  if (timeout !== undefined && isInSeconds(timeout.value, dialect))
+    merged.set('timeout', { ...timeout, seconds: true });
   return {
     slots: () => [...merged.keys()],
     part: (slot) => merged.get(slot),
@@ -75,6 +76,13 @@ export function gatherParts(server: Written<JsonRecord>, dialect: Dialect, findi
       return found === undefined ? undefined : `did you mean "${found[1]}" instead of "${found[0]}"?`;
     },
   };
+}
+
+/** A bare number below this is hardly meant as milliseconds. */
+export const SUSPICIOUS_MS = 1000;
+
+function isInSeconds(value: unknown, { seconds }: Dialect): boolean {
+  return seconds === 'all' || (seconds === 'short' && typeof value === 'number' && value < SUSPICIOUS_MS);
 }
 
 function inMilliseconds({ value, seconds }: Part): unknown {

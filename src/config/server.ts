@@ -3,7 +3,7 @@ import { type BuiltinServer, type Filter, type Place, SERVER_DEFAULTS, type Serv
 import type { Findings } from './findings.ts';
 import { isRecord, type JsonRecord, kindOf } from './json.ts';
 import { nameKey, serverName } from './names.ts';
-import { type Dialect, gatherParts, type Parts, type Written } from './parts.ts';
+import { type Dialect, gatherParts, type Parts, SUSPICIOUS_MS, type Written } from './parts.ts';
 import { looksLikeServer } from './shapes.ts';
 import { readTarget } from './target.ts';
 
@@ -89,9 +89,6 @@ function readDisabled(server: Written, parts: Parts, findings: Findings): boolea
   return disabled ?? enabled === false;
 }
 
-/** A bare number below this is told to be milliseconds: whoever wrote it may have meant seconds. */
-const SUSPICIOUS = 1000;
-
 function readTimeout(
   slot: 'timeout' | 'startupTimeout',
   server: Written,
@@ -100,7 +97,7 @@ function readTimeout(
 ): number | undefined {
   const part = parts.part(slot);
   const value = part?.value;
-  if (part !== undefined && part.seconds !== true && typeof value === 'number' && value > 0 && value < SUSPICIOUS) {
+  if (part !== undefined && part.seconds !== true && typeof value === 'number' && value > 0 && value < SUSPICIOUS_MS) {
     const message = `"${slot}" of server "${server.name}" is ${value} milliseconds`;
     findings.warn({ message, place: part.place, hint: `write "${value}s" if you meant seconds` });
   }

@@ -38,7 +38,11 @@ const SHAPES = {
   mcp_servers: [{ matches: present, containers: at(['mcp_servers']) }],
   schemas: [{ matches: present, containers: () => [], defaults: { naming: { separator: '-' } } }],
   servers: [
-    { matches: Array.isArray, containers: at(['servers']), defaults: { naming: { separator: '::' } } },
+    {
+      matches: Array.isArray,
+      containers: at(['servers'], { seconds: 'short' }),
+      defaults: { naming: { separator: '::' } },
+    },
     { matches: present, containers: at(['servers']) },
   ],
   mcp: [
@@ -97,7 +101,7 @@ function gooseContainers(extensions: unknown): Container[] {
   const isExtension = (value: unknown): boolean =>
     isRecord(value) && (typeof value.type === 'string' || isRecord(value.config) || looksLikeServer(value));
   const entries = Object.entries(isRecord(extensions) ? extensions : {}).filter(([, value]) => isExtension(value));
-  const dialect: Dialect = { seconds: true, foreign: ['builtin', 'platform', 'frontend', 'inline_python'] };
+  const dialect: Dialect = { seconds: 'all', foreign: ['builtin', 'platform', 'frontend', 'inline_python'] };
   return [{ path: ['extensions'], value: Object.fromEntries(entries), dialect }];
 }
 

@@ -28,6 +28,8 @@ export interface Hello {
   instructions?: string;
   /** What a URL without a type turned out to be. */
   transport?: 'http' | 'sse';
+  /** How messages are separated, where a program did not understand lines. */
+  framing?: 'content-length';
 }
 
 /** One entity, one state. Times are epoch ms; `reason` is a sentence for people. */

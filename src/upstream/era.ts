@@ -28,8 +28,8 @@ export interface Opening extends Introduction {
   signal?: AbortSignal;
 }
 
-/** What need not be found out again: the era, and what a URL without a type turned out to be. */
-export type Remembered = Pick<Hello, 'era' | 'transport'>;
+/** What need not be found out again: the era, what a URL without a type turned out to be, and the framing that a program understands. */
+export type Remembered = Pick<Hello, 'era' | 'transport' | 'framing'>;
 
 type Recall = (spec: ServerSpec) => Remembered | undefined;
 

@@ -40,13 +40,26 @@ export interface Ending {
   code: number | null;
   signal: NodeJS.Signals | null;
   stderr: string[];
+  /** It had answered before. */
+  worked: boolean;
 }
 
-export function exitFailure(name: string, { code, signal, stderr }: Ending): McpxError {
+export function exitFailure(name: string, { code, signal, stderr, worked }: Ending): McpxError {
   const what = signal ? `was ended by ${signal}` : code === null ? 'closed its pipes' : `exited with code ${code}`;
   return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr)}`, {
-    hint: `run the command of server "${name}" in a terminal: it has to stay and wait for input`,
+    hint: worked ? afterCrash(name) : beforeFirstAnswer(name),
   });
+}
+
+/** The command is right, so that trying it would show nothing. */
+function afterCrash(name: string): string {
+  return `server "${name}" had worked until then, and is started again by itself; what it wrote before is in ~/.mcpx/logs`;
+}
+
+function beforeFirstAnswer(name: string): string {
+  const environment =
+    'mcpx gives it a minimal environment: name in its "env" whatever it needs beyond PATH, HOME and the like';
+  return `run the command of server "${name}" in a terminal: it has to stay and wait for input; ${environment}`;
 }
 
 export function torrentFailure(name: string, bytes: number): McpxError {

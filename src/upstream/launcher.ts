@@ -1,6 +1,7 @@
 /** Programs that download a server before they start it (`npx`, `uvx`, `docker run`), and whether one is still at it. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerSpec } from '../config/config.ts';
+import type { LaunchOf } from './transport.ts';
 
 /** ms that a download may take, beside `startupTimeout`, which begins when the download has ended. */
 export const FETCH_LIMIT = 10 * 60_000;
@@ -24,7 +25,7 @@ const LAUNCHERS: Record<string, readonly string[]> = {
 const CONTAINERS = new Set(['docker', 'podman', 'nerdctl']);
 
 /** The program that downloads this server when it is started for the first time; undefined where nothing is downloaded. */
-export function launcherOf(spec: ServerSpec): string | undefined {
+export function launcherOf(spec: ServerSpec | LaunchOf<'stdio'>): string | undefined {
   if (spec.type !== 'stdio') return undefined;
   const words = [spec.command, ...spec.args];
   // Windows starts scripts by `cmd /c npx …`.
@@ -82,7 +83,8 @@ function hasHandedOver(pid: number): boolean {
   }
 }
 
-function childrenOf(pid: number): string[] {
+/** The processes that a process has started; on Linux only. */
+export function childrenOf(pid: number): string[] {
   const threads = readdirSync(`/proc/${pid}/task`);
   return threads.flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? []);
 }

@@ -231,6 +231,7 @@ export class Lifecycle {
   #began(link: Link): Link {
     this.#link = link;
     this.#hello = link.hello;
+    this.#living.began(link.transport);
     this.#failure = undefined;
     this.#terminal = false;
     this.#options.breaker.connected();

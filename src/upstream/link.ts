@@ -62,6 +62,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     log,
     redactor,
     remembered: remembered?.transport,
+    framing: remembered && (remembered.framing ?? 'newline'),
     ...(stderr && { stderr }),
   }).catch((error) => {
     throw redactor.error(error);
@@ -98,7 +99,9 @@ export async function openLink(options: LinkOptions): Promise<Link> {
       timeout,
       signal: limit.signal,
     });
-    return { peer, transport, hello: { ...hello, ...(transport.found && { transport: transport.found }) } };
+    const { found, framing } = transport;
+    const learned = { ...(found && { transport: found }), ...(framing && { framing }) };
+    return { peer, transport, hello: { ...hello, ...learned } };
   } catch (error) {
     throw redactor.error(describe(spec, { transport, noise, limit }, error) as Error);
   } finally {

@@ -12,6 +12,8 @@ export interface Living {
   /** Gives back a place that no transport has taken. */
   cancel(): void;
   add(transport: Transport): void;
+  /** Its conversation has begun, maybe with another process than the first. */
+  began(transport: Transport): void;
   has(transport: Transport): boolean;
   /** Resolves when nothing of it is left; never rejects. */
   stop(transport: Transport, bounds: StopBounds): Promise<void>;
@@ -37,6 +39,7 @@ export function createLiving({ spec, log, children, childLimit, holder }: Living
   const { name, type } = spec;
   const isProcess = type === 'stdio' || type === 'module';
   const alive = new Map<Transport, GiveBack | undefined>();
+  const written = new Map<Transport, number>();
   let reserved: GiveBack | undefined;
 
   const stop = async (transport: Transport, bounds: StopBounds) => {
@@ -47,8 +50,19 @@ export function createLiving({ spec, log, children, childLimit, holder }: Living
     }
     const giveBack = alive.get(transport);
     if (!alive.delete(transport)) return;
-    if (transport.pid !== undefined) children?.ended(transport.pid);
+    forget(transport);
     giveBack?.();
+  };
+  const forget = (transport: Transport) => {
+    const pid = written.get(transport);
+    if (pid !== undefined) children?.ended(pid);
+    written.delete(transport);
+  };
+  const writeDown = (transport: Transport) => {
+    if (transport.pid === undefined || transport.pid === written.get(transport)) return;
+    forget(transport);
+    written.set(transport, transport.pid);
+    children?.started(transport.pid);
   };
 
   return {
@@ -66,8 +80,9 @@ export function createLiving({ spec, log, children, childLimit, holder }: Living
     add(transport) {
       alive.set(transport, reserved);
       reserved = undefined;
-      if (transport.pid !== undefined) children?.started(transport.pid);
+      writeDown(transport);
     },
+    began: writeDown,
     has: (transport) => alive.has(transport),
     stop,
     async stopAll(bounds) {

@@ -5,7 +5,7 @@ import type { LaunchOf, Transport, TransportOptions } from './transport.ts';
 type Opener<T extends Launch['type']> = (launch: LaunchOf<T>, options: TransportOptions) => Promise<Transport>;
 
 const TRANSPORTS = {
-  stdio: async (launch, options) => (await import('./process.ts')).openProcess(launch, options),
+  stdio: async (launch, options) => (await import('./stdio.ts')).openStdio(launch, options),
   builtin: async (launch) => (await import('./builtin.ts')).openBuiltin(launch.builtin),
   http: async (launch, options) => (await import('./http.ts')).openHttp(launch, options),
   auto: async (launch, options) => (await import('./auto.ts')).openAuto(launch, options),

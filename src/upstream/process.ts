@@ -61,6 +61,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
     stderr: ring.lines,
     start(receiver) {
       let broken: McpxError | undefined;
+      let worked = false;
       torrent = watchTorrent(child.stdout, {
         maxSilence: MAX_SILENCE * options.maxBytes,
         exceeded() {
@@ -71,6 +72,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
       channel.start({
         message(message) {
           torrent?.message(message);
+          worked = true;
           receiver.message(message);
         },
         large(pieces) {
@@ -88,7 +90,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
       void ending.over.then((error) => {
         const { exitCode: code, signalCode: signal } = child;
         const failed = error ? startFailure(options.name, launch, error) : broken;
-        receiver.closed(failed ?? exitFailure(options.name, { code, signal, stderr: ring.lines() }));
+        receiver.closed(failed ?? exitFailure(options.name, { code, signal, stderr: ring.lines(), worked }));
       });
     },
     send(message) {

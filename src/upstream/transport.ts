@@ -25,6 +25,8 @@ export interface Transport extends Channel {
   killNow?(): void;
   /** Which of the two a URL without a type turned out to need. */
   readonly found?: 'http' | 'sse';
+  /** How messages are separated, where a program that was spoken to in lines turned out to want frames. */
+  readonly framing?: 'content-length' | undefined;
 }
 
 export interface TransportOptions {
@@ -39,6 +41,8 @@ export interface TransportOptions {
   stderr?: (line: string) => void;
   /** What a URL without a type needed the last time. */
   remembered?: 'http' | 'sse' | undefined;
+  /** What a program understood the last time; undefined where that has to be found out. */
+  framing?: 'newline' | 'content-length' | undefined;
 }
 
 /** The launch form of one type. */

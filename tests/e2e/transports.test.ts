@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { emptyPlace, fixture, openSession, serverScript } from './program.ts';
+import { emptyPlace, fixture, openSession, run, serverScript } from './program.ts';
 
 const node = process.execPath;
 
@@ -134,4 +134,17 @@ test('what a tool calls a failure arrives as one, over every transport of the of
   for (const server of Object.keys(mcpServers)) {
     expect(await session.exec(server, 'fail')).toMatchObject({ text: 'it failed', isError: true });
   }
+});
+
+test('a server of a list by id that reads Content-Length frames only is listed, and its timeout is in seconds', async () => {
+  const place = emptyPlace();
+  const servers = [{ id: 'framed', command: [node, fixture('framed.mjs'), 'strict'], timeout: 30 }];
+  const config = place.file('mcp.json', { servers });
+  expect(await run(['tools', '--config', config], place)).toMatchObject({
+    code: 0,
+    stdout: 'framed.echo\n',
+    stderr: '',
+  });
+  const { stdout } = await run(['exec', 'framed.echo', '--config', config, '--args', '{"a":1}'], place);
+  expect(stdout).toBe('{"a":1}\n');
 });

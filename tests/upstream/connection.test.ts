@@ -218,7 +218,8 @@ describe('an upstream that dies', () => {
       await upstream.connect();
       const { pid } = upstream.diagnostics();
       const outcomes = await Promise.all([failure(call(upstream, 'never')), failure(call(upstream, tool, args))]);
-      for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 'unreachable', message });
+      const hint = expect.stringContaining('had worked until then');
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 'unreachable', message, hint });
       expect(upstream.state).toMatchObject({ kind: 'backoff', failures: 1, reason: message });
       expect(await call(upstream, 'echo', { again: true })).toEqual({ again: true });
       expect(upstream.diagnostics().pid).not.toBe(pid);

@@ -1,5 +1,8 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { call, connection, fixture, stdioSpec } from './world.ts';
+import { call, cleanup, connection, fixture, isRunning, serverSpec, stdioSpec, until } from './world.ts';
 
 test.each([
   ['is answered in kind once it has answered so', [], 'newline'],
@@ -9,4 +12,39 @@ test.each([
   expect((await upstream.connect()).serverInfo.name).toBe('framed');
   for (const text of ['中文', '🙂', '']) expect(await call(upstream, 'echo', { text })).toEqual({ text });
   expect(upstream.diagnostics().noise).toBe(0);
+});
+
+/** A file that fixtures write to, and its lines. */
+function logFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-framing-'));
+  cleanup(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'log');
+  return { flag: `log=${file}`, lines: () => readFileSync(file, 'utf8').trim().split('\n') };
+}
+
+test('a server that reads Content-Length frames only is found out, and spoken to so at once the next time', async () => {
+  const log = logFile();
+  const spec = stdioSpec(process.execPath, [fixture('framed.mjs'), 'strict', log.flag]);
+  const upstream = connection(spec);
+  const hello = await upstream.connect();
+  expect(hello).toMatchObject({ framing: 'content-length', serverInfo: { name: 'framed' } });
+  expect(await call(upstream, 'echo', { text: '中文' })).toEqual({ text: '中文' });
+  const [first = '', second] = log.lines();
+  expect(upstream.diagnostics().pid).toBe(Number(second));
+  await until(() => !isRunning(Number(first)));
+
+  const again = connection(spec, { recall: () => hello });
+  expect((await again.connect()).framing).toBe('content-length');
+  expect(log.lines()).toHaveLength(3);
+});
+
+test('a server that is slow to answer lines keeps its first process', async () => {
+  const log = logFile();
+  const upstream = connection(serverSpec(['late-init=3000', log.flag]));
+  const hello = await upstream.connect();
+  expect(hello.framing).toBeUndefined();
+  const started = log.lines().flatMap((line) => JSON.parse(line).started ?? []);
+  expect(upstream.diagnostics().pid).toBe(started[0]);
+  for (const other of started.slice(1)) await until(() => !isRunning(other));
+  expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
 });
