@@ -103,8 +103,9 @@ export function runProfile(
         for (const front of fronts)
           if (mayHear(method, front, connection)) front.heard(server, method, params, connection);
       },
-      request: (server, request, incoming, { owner }) => {
-        const only = owner === undefined ? undefined : [...fronts].find(({ key }) => key === owner);
+      request: (server, request, incoming, connection) => {
+        const client = pool.clientOf(connection);
+        const only = client === undefined ? undefined : [...fronts].find(({ key }) => key === client);
         return answerQuestion(server, request, incoming, only && ((...asked) => only.asked(server, ...asked)));
       },
       state: (server, state, connection) => {

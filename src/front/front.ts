@@ -225,6 +225,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       if (method === 'notifications/initialized') arrive();
       if (method !== 'notifications/roots/list_changed') return;
       roots.forget();
+      caller.rootsRevision = (caller.rootsRevision ?? 0) + 1;
       wishes.rootsChanged(caller.key);
     },
     async asked(server, request, incoming) {

@@ -198,6 +198,7 @@ function isOf(wish: Wish | undefined, spoke: Connection | undefined): boolean {
 function isSame(one: Connection | undefined, other: Connection | undefined): boolean {
   if (one === other) return true;
   if (one === undefined || other === undefined) return false;
+  if (one.base ?? other.base) return (one.base?.() ?? one) === (other.base?.() ?? other);
   return one.owner === other.owner && (other.hello?.era === 'modern' || one.offered === other.offered);
 }
 

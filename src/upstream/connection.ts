@@ -124,6 +124,8 @@ export interface Connection {
   readonly offered: string;
   /** The folder that decides what is started, see `launchFolder`. */
   readonly folder?: string | undefined;
+  /** The connection that it stands for just now, where it stands for one of several. */
+  readonly base?: () => Connection;
   /** Every request has a process of its own: nothing that was listed was listed by the one that answers. */
   readonly fleeting?: true;
   readonly state: ConnectionState;

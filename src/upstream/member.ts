@@ -4,9 +4,9 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import { launchDigest } from '../config/env.ts';
 import { sameJson } from '../config/json.ts';
 import type { Connection, Hello } from './connection.ts';
-import { createLender, type Lender } from './lent.ts';
 import { createPendingQuestions, type PendingQuestions } from './pending-questions.ts';
 import { createSlots, type Slots } from './queue.ts';
+import type { RootedConnections } from './rooted.ts';
 import { type Caller, shareRule } from './sharing.ts';
 
 /** Names of servers, by what became of them. */
@@ -30,7 +30,8 @@ export interface Member {
   views: Map<string, Connection>;
   /** By the key of the caller. */
   sessions: Map<string, Connection>;
-  lender: Lender;
+  /** For clients with roots; undefined until there is one. */
+  rooted: RootedConnections | undefined;
   questions: PendingQuestions;
   /** For `share: "call"`: how many run at once. */
   calls: Slots;
@@ -64,7 +65,7 @@ export function memberOf(spec: ServerSpec, { connect }: Pick<Settings, 'connect'
     shared: new Map(),
     views: new Map(),
     sessions: new Map(),
-    lender: createLender(),
+    rooted: undefined,
     questions: createPendingQuestions(),
     calls: createSlots({ limit: spec.concurrency, maxWaiting: 2048, subject: `server "${spec.name}"` }),
     seen: undefined,

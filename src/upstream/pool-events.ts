@@ -3,6 +3,7 @@ import type { Params, RpcRequest } from '../wire/message.ts';
 import type { About, Incoming } from '../wire/peer.ts';
 import type { Connection, ConnectionOptions, ConnectionState } from './connection.ts';
 import type { PendingQuestions } from './pending-questions.ts';
+import type { Answerer } from './rooted.ts';
 
 /** A notification of an upstream, and the request it belongs to, as far as that can be told. */
 export interface Heard {
@@ -22,8 +23,8 @@ export interface PoolEvents {
 interface Own {
   self: () => Connection;
   state: (state: ConnectionState) => void;
-  /** Told of questions first; may refuse them. */
-  asked: ((request: RpcRequest) => void) | undefined;
+  /** Told of questions first; answers some of them. */
+  answer: Answerer | undefined;
   questions: PendingQuestions;
 }
 
@@ -31,7 +32,7 @@ interface Own {
 export function eventsOf(
   server: string,
   events: PoolEvents = {},
-  { self, state, asked, questions }: Own,
+  { self, state, answer: own, questions }: Own,
 ): NonNullable<ConnectionOptions['events']> {
   const { notification, request } = events;
   return {
@@ -41,7 +42,8 @@ export function eventsOf(
     }),
     ...(request && {
       async request(question, incoming) {
-        asked?.(question);
+        const answered = own?.(question, incoming);
+        if (answered !== undefined) return answered;
         const { about, origin } = incoming;
         const answer = request(server, question, incoming, self());
         // A question that came on the stream of its call delays no other client.

@@ -1,7 +1,6 @@
 /** All connections of one profile: who shares which, bounded starts, the common end. */
 import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
-import type { RpcRequest } from '../wire/message.ts';
 import type { ChildLimit } from './child-limit.ts';
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts';
 import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './member.ts';
@@ -10,6 +9,9 @@ import { isFurther, keyAt } from './pending-questions.ts';
 import { perCall } from './percall.ts';
 import { eventsOf, type PoolEvents } from './pool-events.ts';
 import { createSlots } from './queue.ts';
+import { type Answerer, createRooted, type RootedConnections } from './rooted.ts';
+import { rootedView } from './rooted-view.ts';
+import { createRootsMemory } from './roots.ts';
 import {
   type Caller,
   introductionOf,
@@ -19,7 +21,7 @@ import {
   sharedKey,
   workspaceOf,
 } from './sharing.ts';
-import { viewOf } from './stateless.ts';
+import { statelessView } from './stateless.ts';
 import type { StderrFiles } from './stderr-file.ts';
 import type { StopBounds } from './transport.ts';
 
@@ -51,6 +53,8 @@ export interface Pool {
   get(server: string, caller?: Caller): Connection | undefined;
   /** Every connection there is, at least one per server. */
   all(): Connection[];
+  /** The key of the only client that it serves. */
+  clientOf(connection: Connection): string | undefined;
   /** Whoever a change on this connection concerns: itself, and what else is served by it. */
   affected(connection: Connection): Connection[];
   /**
@@ -75,13 +79,14 @@ export function createPool(options: PoolOptions): Pool {
   const members = new Map(enabled(options.servers).map((spec) => [spec.name, memberFor(spec)]));
   const open = new Set<Connection>();
   const ending = new Set<Promise<void>>();
+  const memory = createRootsMemory();
   let closed = false;
 
   const create = (
     member: Member,
     share: Share,
     caller: Caller | undefined,
-    asked?: (request: RpcRequest) => void,
+    parts: { answer?: Answerer; holder?: string | undefined } = {},
   ): Connection => {
     const { name } = member.spec;
     const own = share === 'session' || share === 'call' ? caller : undefined;
@@ -91,20 +96,21 @@ export function createPool(options: PoolOptions): Pool {
       spec: member.spec,
       starts,
       owner: own?.key,
-      holder: own?.holder,
+      holder: own?.holder ?? parts.holder,
       offered: caller && (share === 'all' ? sharedKey(offeredKey(caller)) : offeredKey(caller)),
       introduction: introductionOf(share, caller),
       workspaceFolder: workspaceOf(caller),
       stderr: options.stderr && ((line) => options.stderr?.write(name, line)),
       events: eventsOf(name, options.events, {
         self: () => connection,
-        asked,
+        answer: parts.answer,
         questions: member.questions,
         state(state) {
           if (state.kind === 'ready') member.era = connection.hello?.era;
           // What another has taken the place of says nothing any more.
           if (share === 'call' || members.get(name) !== member) return;
           if (state.kind === 'ready') takeOver(member, connection);
+          if (state.kind === 'idle') member.rooted?.idle(connection);
           options.events?.state?.(name, state, connection);
         },
       }),
@@ -130,7 +136,8 @@ export function createPool(options: PoolOptions): Pool {
 
   /** What runs serves every set of capabilities. */
   const stateless = (member: Member): Connection =>
-    [...member.shared.values()].find(({ state }) => state.kind === 'ready') ?? shared(member, undefined);
+    [...member.shared.values(), ...(member.rooted?.all() ?? [])].find(({ state }) => state.kind === 'ready') ??
+    shared(member, undefined);
 
   const view = (member: Member, caller: Caller): Connection => {
     member.claimed.add(stateless(member));
@@ -138,7 +145,7 @@ export function createPool(options: PoolOptions): Pool {
     const { capabilities } = introductionOf('all', caller);
     const roots = caller.capabilities.roots === undefined ? {} : { roots: {} };
     const client = { key: '', capabilities: { ...capabilities, ...roots } };
-    const found = member.views.get(offered) ?? viewOf({ base: () => stateless(member), offered, client });
+    const found = member.views.get(offered) ?? statelessView({ base: () => stateless(member), offered, client });
     member.views.set(offered, found);
     return found;
   };
@@ -149,11 +156,11 @@ export function createPool(options: PoolOptions): Pool {
     return found;
   };
 
-  const lend = (member: Member, caller: Caller): Connection | undefined =>
-    member.lender.borrow(caller, {
-      questions: member.questions,
-      create(who, asked) {
-        const connection = create(member, 'lent', who, asked);
+  const rooted = (member: Member): RootedConnections => {
+    member.rooted ??= createRooted({
+      ...{ questions: member.questions, memory },
+      create(caller, own) {
+        const connection = create(member, 'roots', caller, own);
         member.claimed.add(connection);
         return connection;
       },
@@ -162,6 +169,8 @@ export function createPool(options: PoolOptions): Pool {
         void end(connection);
       },
     });
+    return member.rooted;
+  };
 
   const once = (member: Member, caller: Caller): Connection =>
     perCall({
@@ -197,8 +206,8 @@ export function createPool(options: PoolOptions): Pool {
     const share = member.shareFor(caller, member.era);
     if (share === 'call') return once(member, caller);
     if (share === 'all' && member.era === 'modern') return view(member, caller);
-    const lent = share === 'lent' ? lend(member, caller) : undefined;
-    const connection = lent ?? (share === 'all' ? shared(member, caller) : own(member, caller));
+    if (share === 'roots') return rootedView(caller, rooted(member));
+    const connection = share === 'all' ? shared(member, caller) : own(member, caller);
     member.claimed.add(connection);
     return connection;
   };
@@ -214,6 +223,7 @@ export function createPool(options: PoolOptions): Pool {
       const views = member?.era === 'modern' && connection.owner === undefined ? [...member.views.values()] : [];
       return [connection, ...views.filter(({ offered }) => offered !== connection.offered)];
     },
+    clientOf: (connection) => connection.owner ?? members.get(connection.name)?.rooted?.clientOf(connection),
     update(servers, next) {
       settings = next;
       const before = new Map(members);
@@ -232,14 +242,16 @@ export function createPool(options: PoolOptions): Pool {
         change[old === undefined ? 'added' : 'changed'].push(spec.name);
       }
       change.removed = [...before.keys()].filter((name) => !members.has(name));
-      for (const { shared, sessions, lender } of before.values()) {
-        for (const one of [...shared.values(), ...sessions.values(), ...lender.all()]) void end(one);
+      for (const { shared, sessions, rooted } of before.values()) {
+        for (const one of [...shared.values(), ...sessions.values(), ...(rooted?.all() ?? [])]) void end(one);
       }
       return change;
     },
     emptied: async () => void (await Promise.allSettled(ending)),
     release(key) {
+      memory.forget(key);
       for (const member of members.values()) {
+        member.rooted?.release(key);
         const connection = member.sessions.get(key);
         if (!connection) continue;
         member.sessions.delete(key);

@@ -22,17 +22,19 @@ export interface Caller {
   logLevel?: string;
   /** URIs of its roots, where it was asked for them; the first one is `${workspaceFolder}`. */
   roots?: string[];
+  /** How often it has said that its roots changed. */
+  rootsRevision?: number;
 }
 
-/** `lent` = one for all as long as the server does not ask for roots, else one per session. */
-export type Share = 'all' | 'session' | 'call' | 'lent';
+/** `roots` = one for all as long as the server does not ask for roots, else one for all of a principal who have the same roots. */
+export type Share = 'all' | 'session' | 'call' | 'roots';
 
 /** What a shared connection may offer, with its known parts: other members of a capability are one downstream's own. */
 const SHARED = new Map([
   ['elicitation', ['form', 'url']],
   ['sampling', ['context', 'tools']],
 ]);
-/** Roots belong to one downstream: a server that is told of them may act on them for everybody. */
+/** A server that is told of the roots of one downstream may act on them for everybody. */
 const ROOTS = 'roots';
 const OWN = new Set([...SHARED.keys(), ROOTS]);
 
@@ -44,10 +46,9 @@ export function shareRule(spec: ServerSpec): (caller: Caller, era?: Hello['era']
   const { share } = spec;
   if (share !== undefined) return () => share;
   const own = usesWorkspace(spec);
-  return ({ capabilities, lasts }, era) => {
+  return ({ capabilities }, era) => {
     if (own) return 'session';
-    if (capabilities.roots === undefined || era === 'modern') return 'all';
-    return lasts === 'request' ? 'lent' : 'session';
+    return capabilities.roots === undefined || era === 'modern' ? 'all' : ROOTS;
   };
 }
 
@@ -75,7 +76,7 @@ export function offeredKey(caller: Pick<Caller, 'capabilities'>): string {
   return [...names, ...(roots === undefined ? [] : [ROOTS])].join('+');
 }
 
-/** The same set as a shared connection offers it: without roots, which are told on a connection of one's own only. */
+/** The same set as a shared connection offers it: without roots, which are told only to servers that serve nobody with other roots. */
 export function sharedKey(key: string): string {
   // Asked at every call.
   return key === '' ? key : key.replace(/(^|\+)roots$/, '');
@@ -94,7 +95,7 @@ function sharedOffer({ capabilities }: Pick<Caller, 'capabilities'>): Record<str
 export function introductionOf(share: Share, caller: Caller | undefined): Introduction {
   if (caller === undefined) return { capabilities: {} };
   if (share === 'all') return { capabilities: sharedOffer(caller) };
-  if (share === 'lent') return { capabilities: { ...sharedOffer(caller), roots: {} } };
+  if (share === ROOTS) return { capabilities: { ...sharedOffer(caller), [ROOTS]: { listChanged: true } } };
   const { capabilities: all, clientInfo } = caller;
   const capabilities = Object.fromEntries(Object.entries(all).filter(([name]) => OWN.has(name)));
   if (clientInfo === undefined) return { capabilities };

@@ -95,12 +95,13 @@ test('calls that a server never answers use up a share of their client and of th
 });
 
 test('sessions of one token run a bounded number of processes, and those of others are started all the same', async () => {
-  const mcpServers = { a: stdio, b: stdio };
+  const own = { ...stdio, share: 'session' };
+  const mcpServers = { a: own, b: own };
   const { call, post } = await serve({ mcpServers, limits: { children: 8 } });
   const begin = async (who: Who) => {
     const params = {
       protocolVersion: '2025-11-25',
-      capabilities: { roots: {} },
+      capabilities: {},
       clientInfo: { name: 'x', version: '1' },
     };
     const hello = await post(SECRETS[who], { jsonrpc: '2.0', id: 0, method: 'initialize', params });

@@ -7,6 +7,7 @@ import { EXECUTABLE } from '../e2e/program.ts';
 import type { Target } from './conversation.ts';
 
 export interface Gateway extends Target {
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -38,6 +39,7 @@ export async function startGateway(config: Record<string, unknown>): Promise<Gat
   });
   return {
     url,
+    pid: Number(child.pid),
     command: { command: EXECUTABLE, args: ['serve', file], env, cwd: root },
     async stop() {
       child.kill('SIGTERM');

@@ -1,8 +1,9 @@
 /** A server that asks for the folders of its client as soon as it is connected, and again when they change. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -16,7 +17,7 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'mcpx-roots-')));
-  for (const name of ['start', 'first', 'second', 'other']) mkdirSync(join(root, name));
+  for (const name of ['start', 'first', 'second', 'other', 'shared', 'modern']) mkdirSync(join(root, name));
   const filesystem = { command: process.execPath, args: [serverScript('server-filesystem'), join(root, 'start')] };
   gateway = await startGateway({ ...TRANSPARENT, mcpServers: { filesystem } });
 });
@@ -46,20 +47,61 @@ async function clientWith(carrier: () => any, folder: string) {
 describe.each(Object.entries(CARRIERS))('over %s', (_, carrier) => {
   test('works in the folders of its client, and moves with them', async () => {
     const { client, own, folders } = await clientWith(carrier, 'first');
-    await expect.poll(folders).toContain(join(root, 'first'));
+    const first = await Promise.all([folders(), folders()]);
+    for (const seen of first) expect(seen).toContain(join(root, 'first'));
+    for (const seen of first) expect(seen).not.toContain(join(root, 'start'));
     own.folder = 'second';
     await client.sendRootsListChanged();
-    await expect.poll(folders).toContain(join(root, 'second'));
+    expect(await folders()).toContain(join(root, 'second'));
     expect(await folders()).not.toContain(join(root, 'first'));
   });
 });
 
 test('two clients at once have their own folders each', async () => {
   const [one, two] = await Promise.all([clientWith(CARRIERS.HTTP, 'first'), clientWith(CARRIERS.HTTP, 'other')]);
-  await expect.poll(one.folders).toContain(join(root, 'first'));
-  await expect.poll(two.folders).toContain(join(root, 'other'));
+  expect(await one.folders()).toContain(join(root, 'first'));
+  expect(await two.folders()).toContain(join(root, 'other'));
   two.own.folder = 'second';
   await two.client.sendRootsListChanged();
-  await expect.poll(two.folders).toContain(join(root, 'second'));
+  expect(await two.folders()).toContain(join(root, 'second'));
   expect(await one.folders()).toContain(join(root, 'first'));
 });
+
+/** How many processes the gateway has started that still run. */
+const started = () => children(gateway.pid).length;
+
+test.runIf(process.platform === 'linux')('sessions with the same folders share one process', async () => {
+  const first = await clientWith(CARRIERS.HTTP, 'shared');
+  expect(await first.folders()).toContain(join(root, 'shared'));
+  const before = started();
+  const clients = await Promise.all([1, 2, 3, 4, 5].map(() => clientWith(CARRIERS.HTTP, 'shared')));
+  const seen = await Promise.all(clients.map(({ folders }) => folders()));
+  for (const one of seen) expect(one).toContain(join(root, 'shared'));
+  expect(started()).toBe(before);
+});
+
+test.runIf(process.platform === 'linux')('a client without sessions keeps its process, and is asked once', async () => {
+  const client = new ModernClient(
+    { name: 'modern', version: '1' },
+    { capabilities: { roots: {} }, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  let asked = 0;
+  client.setRequestHandler('roots/list', () => {
+    asked += 1;
+    return { roots: [{ uri: pathToFileURL(join(root, 'modern')).href }] };
+  });
+  await client.connect(new ModernHttp(new URL(gateway.url)));
+  onTestFinished(() => client.close());
+  const folders = async () =>
+    JSON.stringify((await client.callTool({ name: 'list_allowed_directories', arguments: {} })).content);
+  expect(await folders()).toContain(join(root, 'modern'));
+  const before = started();
+  expect(await folders()).toContain(join(root, 'modern'));
+  expect(await folders()).toContain(join(root, 'modern'));
+  expect([started(), asked]).toEqual([before, 1]);
+});
+
+/** The pids of the processes that a process has started and that still run. */
+function children(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+}

@@ -89,7 +89,8 @@ describe('the bound', () => {
 describe('the processes of a pool', () => {
   const pool = (options: { patience?: number } = {}) => {
     const childLimit = createChildLimit({ limit: 4, ...options });
-    const created = createPool({ servers: [serverSpec()], settings: SETTINGS, log: recorder().log, childLimit });
+    const servers = [serverSpec([], { share: 'session' })];
+    const created = createPool({ servers, settings: SETTINGS, log: recorder().log, childLimit });
     cleanup(() => created.close({ eof: 0, term: 0 }));
     return (key: string, holder: string) => {
       const caller: Caller = { key, holder, capabilities: { roots: {} } };

@@ -43,8 +43,7 @@ describe('how a server is shared', () => {
   const client = { name: 'editor', version: '7' };
   test.each<[title: string, spec: Partial<StdioServer>, capabilities: object, expected: string]>([
     ['by all, as a rule', {}, { sampling: {}, elicitation: {} }, 'all'],
-    ['per session, when the client has roots', {}, { roots: {} }, 'session'],
-    ['per session, when the client has roots and the era is not known', {}, { roots: {} }, 'session'],
+    ['by those with the same roots, when the client has some', {}, { roots: {} }, 'roots'],
     ['per session, when its arguments name the workspace', { args: ['${workspaceFolder}/x'] }, {}, 'session'],
     ['per session, when its environment does', { env: { A: '${workspaceFolderBasename}' } }, {}, 'session'],
     ['as the config says', { share: 'call', args: ['${workspaceFolder}'] }, { roots: {} }, 'call'],
@@ -57,7 +56,7 @@ describe('how a server is shared', () => {
     const rule = shareRule(serverSpec());
     expect([rule(caller('a', { roots: {} }), 'modern'), rule(caller('a', { roots: {} }), 'legacy')]).toEqual([
       'all',
-      'session',
+      'roots',
     ]);
     const own = shareRule(serverSpec(['${workspaceFolder}']));
     expect(own(caller('a'), 'modern')).toBe('session');
@@ -234,94 +233,6 @@ test.each<[Partial<StdioServer>, 'legacy' | 'modern', boolean]>([
   [{ cwd: '${workspaceFolder}' }, 'modern', false],
 ])('with %j and %s a server says the same to all who offer the same: %j', (more, era, same) => {
   expect(knowsNobody(serverSpec([], more), era)).toBe(same);
-});
-
-describe('a server for clients with roots and without a session', () => {
-  const once = (key: string, more: object = {}) => caller(key, { roots: {}, ...more }, { lasts: 'request' });
-  const answering = { request: (_: string, request: any, { about }: any) => about.asked(request) };
-
-  test('runs once for all of them, offers roots, and belongs to nobody', async () => {
-    const upstreams = pool(serverSpec());
-    const first = get(upstreams, once('a'));
-    const pid = await call(first, 'pid');
-    expect(await Promise.all([pidOf(upstreams, once('b')), pidOf(upstreams, once('c'))])).toEqual([pid, pid]);
-    upstreams.release('a');
-    expect(await pidOf(upstreams, once('d'))).toBe(pid);
-    expect([first.owner, first.offered, first.state.kind]).toEqual([undefined, 'roots', 'ready']);
-    expect(first.hello?.serverInfo.seen).toMatchObject({ capabilities: { roots: {} }, clientInfo: { name: 'mcpx' } });
-    expect(await pidOf(upstreams, once('e', { sampling: {} }))).not.toBe(pid);
-  });
-
-  test('runs for each alone once it has asked for the roots of one', async () => {
-    const upstreams = pool(serverSpec(), { events: answering });
-    const asked = async () => ({ roots: [{ uri: 'file:///mine' }] });
-    const first = get(upstreams, once('a'));
-    const pid = await call(first, 'pid');
-    const roots = await call(first, 'ask', { method: 'roots/list' }, { asked });
-    expect(roots).toMatchObject({ roots: [{ uri: 'file:///mine' }] });
-    const others = await Promise.all([pidOf(upstreams, once('b')), pidOf(upstreams, once('c'))]);
-    expect(new Set([pid, ...others]).size).toBe(3);
-    expect(get(upstreams, once('b')).owner).toBe('b');
-    await until(() => !isRunning(pid as number));
-  });
-
-  test('goes on with what somebody waits for when it has asked for roots, and serves nobody else', async () => {
-    const upstreams = pool(serverSpec(), { events: answering });
-    const asked = async () => ({ roots: [] });
-    const first = get(upstreams, once('a'));
-    const pid = await call(first, 'pid');
-    await first.request('resources/subscribe', { uri: 'test://a' });
-    await call(first, 'ask', { method: 'roots/list' }, { asked });
-    expect(await pidOf(upstreams, once('a'))).not.toBe(pid);
-    expect([first.state.kind, isRunning(pid as number)]).toEqual(['ready', true]);
-    upstreams.update([serverSpec(['other'])], SETTINGS);
-    await until(() => !isRunning(pid as number));
-  });
-
-  test('goes on with what the first that it serves waits for, when it asks for roots before its answer', async () => {
-    const upstreams = pool(serverSpec(['curious']), { events: answering });
-    const asked = async () => ({ roots: [] });
-    const first = get(upstreams, once('a'));
-    await first.request('resources/subscribe', { uri: 'test://a' }, { asked });
-    await until(() => get(upstreams, once('b')).owner === 'b');
-    const pid = (await call(first, 'pid')) as number;
-    expect(await pidOf(upstreams, once('b'))).not.toBe(pid);
-    expect([first.state.kind, isRunning(pid)]).toEqual(['ready', true]);
-    await first.request('resources/unsubscribe', { uri: 'test://a' });
-    await upstreams.emptied();
-    expect(isRunning(pid)).toBe(false);
-    expect(upstreams.all()).not.toContainEqual(expect.objectContaining({ offered: 'roots', owner: undefined }));
-  });
-
-  test('asks nobody for roots while it serves several', async () => {
-    const upstreams = pool(serverSpec(), { events: answering });
-    const asked = async () => ({ roots: [] });
-    const one = get(upstreams, once('a'));
-    await one.connect();
-    const slow = call(one, 'sleep', { ms: 300 }, { asked });
-    const refused = await call(get(upstreams, once('b')), 'ask', { method: 'roots/list' }, { asked });
-    expect(refused).toMatchObject({ code: -32601, message: expect.stringContaining('several clients') });
-    expect(await slow).toBe('slept');
-    expect(await call(get(upstreams, once('c')), 'ask', { method: 'roots/list' }, { asked })).toEqual({ roots: [] });
-  });
-
-  test('asks the one whose request makes several calls', async () => {
-    const upstreams = pool(serverSpec(), { events: answering });
-    const one = get(upstreams, once('a'));
-    await one.connect();
-    const options = { asked: async () => ({ roots: [] }), party: 'one request' };
-    const slow = call(one, 'sleep', { ms: 300 }, options);
-    expect(await call(one, 'ask', { method: 'roots/list' }, options)).toEqual({ roots: [] });
-    expect(await slow).toBe('slept');
-  });
-
-  test('is started anew by a change of the config', async () => {
-    const upstreams = pool(serverSpec());
-    const pid = (await pidOf(upstreams, once('a'))) as number;
-    upstreams.update([serverSpec(['changed'])], SETTINGS);
-    await until(() => !isRunning(pid));
-    expect(await pidOf(upstreams, once('b'))).not.toBe(pid);
-  });
 });
 
 describe('a server per call', () => {

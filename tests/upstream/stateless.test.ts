@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { McpxError } from '../../src/errors.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
-import { viewOf } from '../../src/upstream/stateless.ts';
+import { statelessView } from '../../src/upstream/stateless.ts';
 import { undelivered } from '../../src/wire/undelivered.ts';
 
 const client = { key: 'a', capabilities: {} };
@@ -24,7 +24,7 @@ function stage(fails: () => Error) {
     base = second;
     throw fails();
   });
-  return { sent, view: viewOf({ base: () => base, offered: '', client }) };
+  return { sent, view: statelessView({ base: () => base, offered: '', client }) };
 }
 
 test('what was not sent is sent to the connection that took the place of the first', async () => {
