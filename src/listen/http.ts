@@ -31,6 +31,7 @@ import { createUnauthorized } from './unauthorized.ts';
 import { createUnderWay } from './under-way.ts';
 import { createUnread } from './unread.ts';
 import { isTimely, type McpDeps } from './visit.ts';
+import { ENDPOINT, isLostClient, isOauthPath, sendMissing } from './wrong-address.ts';
 
 export interface HttpOptions {
   gateway: Gateway;
@@ -203,15 +204,18 @@ function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, served.settings);
   trace.route = found?.route.path ?? trace.route;
-  const principal = found?.route.open ? greet(arrival) : admit(arrival, served, found?.route.anonymous);
+  const isAnonymous = found === undefined ? served.auth.required && isOauthPath(path) : found.route.anonymous === true;
+  const principal = found?.route.open ? greet(arrival) : admit(arrival, served, isAnonymous);
   if (principal === 'refused') return;
 
-  if (found === undefined) return sendError(response, 404, `no such route: ${path}`);
+  const isLost = path === '/' && isLostClient(method, request.headers.accept);
+  if (found === undefined || isLost) return sendMissing(response, path, served);
   const { route, parts } = found;
   const serve = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
   if (serve === undefined) {
     const Allow = Object.keys(route.methods).join(', ');
-    return sendError(response, 405, { message: `${method} is not allowed here`, hint: `use ${Allow}` }, { Allow });
+    const hint = path === '/' ? ENDPOINT : `use ${Allow}`;
+    return sendError(response, 405, { message: `${method} is not allowed here`, hint }, { Allow });
   }
   const query = mark < 0 ? NO_QUERY : new URLSearchParams(url.slice(mark + 1));
   return serve({ request, response, query, principal, parts, trace }, served);
@@ -227,7 +231,7 @@ function greet({ request, response }: Arrival): undefined | 'refused' {
 function admit(
   { request, response, trace, connections }: Arrival,
   { settings, auth, stopping, mcp, unauthorized }: Served,
-  anonymous: true | undefined,
+  anonymous: boolean,
 ): Principal | undefined | 'refused' {
   const { url = '/', method = '' } = request;
   const { host, hosts, trustProxy, cors } = settings;

@@ -5,9 +5,25 @@ import type { Log } from '../observe/log.ts';
 import { createWrongTokens } from '../policy/wrong-tokens.ts';
 import { proxiedAddress } from './guard.ts';
 import { refuse } from './refuse.ts';
+import { SEND_TOKEN } from './wrong-address.ts';
 
 /** Answers a request that carries no right token. */
 export type Unauthorized = (request: IncomingMessage, response: ServerResponse, trustProxy: boolean) => void;
+
+const MISSING = {
+  message: 'Unauthorized: this gateway takes a token, and the request has none in "Authorization: Bearer <token>"',
+  hint: SEND_TOKEN,
+};
+const WRONG = {
+  message: 'Unauthorized: the token in "Authorization: Bearer <token>" is none of this gateway',
+  hint: SEND_TOKEN,
+};
+
+/** An error only where a token was given. https://www.rfc-editor.org/rfc/rfc6750#section-3 */
+function challenge(given: boolean): Record<string, string> {
+  const error = 'error="invalid_token", error_description="the token is none of this gateway"';
+  return { 'WWW-Authenticate': given ? `Bearer ${error}` : 'Bearer' };
+}
 
 export function createUnauthorized({ log }: { log: Pick<Log, 'warn'> }): Unauthorized {
   const wrong = createWrongTokens();
@@ -16,7 +32,7 @@ export function createUnauthorized({ log }: { log: Pick<Log, 'warn'> }): Unautho
     const given = request.headers.authorization !== undefined;
     const address = proxiedAddress(request, trustProxy);
     const braked = given ? wrong.count(address) : undefined;
-    if (braked === undefined) return refuse(response, 401, 'Unauthorized', { 'WWW-Authenticate': 'Bearer' });
+    if (braked === undefined) return refuse(response, 401, given ? WRONG : MISSING, challenge(given));
     const { wait, first } = braked;
     if (first) log.warn(`many wrong tokens come from "${address}": further ones get 429 for ${wait} s`);
     const message = `too many wrong tokens: try again in ${wait} s`;

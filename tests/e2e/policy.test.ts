@@ -101,7 +101,10 @@ describe('tokens', () => {
     expect(await tools('from-the-environment')).not.toContain('time__now');
     const wrong = await send(`${url}/mcp`, { body: rpc('ping'), headers: { authorization: 'Bearer from-a-fil' } });
     expect(wrong.status).toBe(401);
-    expect((await wrong.json()).error).toMatchObject({ code: -32600, message: 'Unauthorized' });
+    expect((await wrong.json()).error).toMatchObject({
+      ...{ code: -32600, message: expect.stringContaining('is none of this gateway') },
+      data: { hint: expect.stringContaining('http.auth.tokens') },
+    });
   });
 
   test('without one nobody listens beyond this machine', async () => {
