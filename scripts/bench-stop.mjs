@@ -13,6 +13,9 @@ import { emptyHome, INITIALIZE, LIST_TOOLS, openSession } from './talk.mjs';
 
 /** ms that a machine may add to a promised time. */
 const ALLOWANCE = 500;
+/** Answers that a client does not read, and the characters of each: far more than a pipe holds. */
+const UNREAD = 300;
+const UNREAD_SIZE = 30_000;
 
 const SERVER = at('tests', 'fixtures', 'servers', 'stdio.mjs');
 const WELL_BEHAVED = ['a', 'b', 'c'];
@@ -30,6 +33,7 @@ const CASES = [
   { name: 'SIGINT', end: signal('SIGINT'), promised: 500 },
   { name: 'SIGTERM, a server ignores everything', stubborn: true, end: signal('SIGTERM'), promised: 3500 },
   { name: 'the input ends, and a call does not', stubborn: true, calling: true, end: endInput, promised: 8000 },
+  { name: 'the client reads nothing, and the input ends', unread: true, end: endInput, promised: 8000 },
   {
     ...{ name: 'SIGTERM twice, and a call does not end', stubborn: true, calling: true },
     ...{ first: signal('SIGTERM'), end: signal('SIGTERM'), promised: 1000 },
@@ -62,12 +66,22 @@ function serversIn(log) {
   return lines.flatMap((line) => /^\{"started":(\d+)\}/.exec(line)?.[1] ?? []).map(Number);
 }
 
+/** Calls whose answers the client leaves in the pipe; resolves when the server gets no more of them. */
+async function leaveUnread({ child, request }, log) {
+  child.stdout.pause();
+  const args = { text: 'x'.repeat(UNREAD_SIZE) };
+  const params = { name: 'exec', arguments: { server_name: 'a', tool_name: 'echo', arguments: args } };
+  for (let count = 0; count < UNREAD; count++) request('tools/call', params).catch(() => undefined);
+  const called = () => readFileSync(log, 'utf8').split('"echo"').length - 1;
+  for (let before = -1; before !== called() || before < 1; await delay(500)) before = called();
+}
+
 async function until(holds) {
   while (!holds()) await delay(5);
 }
 
 /** ms from the last thing that is done to it until mcpx and its servers are gone. */
-async function measure([command, ...args], { stubborn, calling, first, end }) {
+async function measure([command, ...args], { stubborn, calling, unread, first, end }) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-stop-'));
   const log = join(folder, 'log');
   const server = (...flags) => ({ command: process.execPath, args: [SERVER, `log=${log}`, ...flags] });
@@ -76,7 +90,7 @@ async function measure([command, ...args], { stubborn, calling, first, end }) {
   const home = emptyHome({ mcpServers, connect: { mode: 'eager', firstListWait: '60s' } });
   try {
     const session = openSession(command, [...args, 'serve'], { cwd: home.folder, env: home.env });
-    const ended = new Promise((resolve) => session.child.once('close', resolve));
+    const ended = new Promise((resolve) => session.child.once('exit', resolve));
     await session.request(INITIALIZE.method, INITIALIZE.params);
     await session.request(LIST_TOOLS.method);
     const servers = serversIn(log);
@@ -86,6 +100,7 @@ async function measure([command, ...args], { stubborn, calling, first, end }) {
       session.request('tools/call', params).catch(() => undefined);
       await until(() => readFileSync(log, 'utf8').includes('"never"'));
     }
+    if (unread) await leaveUnread(session, log);
     if (first) {
       first(session);
       await delay(500);
