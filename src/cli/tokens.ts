@@ -2,8 +2,9 @@
 import type { App } from '../app/app.ts';
 import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
-import { CLIENTS, descriptionLimit, type KnownClient, type Offered, type Seen, seenBy } from '../front/clients.ts';
+import { CLIENTS, descriptionLimit, type KnownClient } from '../front/clients.ts';
 import { menuParts } from '../front/menu.ts';
+import { type Offered, offeredBy, type Seen, seenBy } from '../front/shown.ts';
 import { estimateTokens, toolTokens } from '../render/tokens.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
@@ -14,6 +15,9 @@ import { longestOf, withApp } from './session.ts';
 
 const METHOD =
   'estimated with tokenx, within about 5 % of what o200k counts: name, description and inputSchema of every tool as compact JSON, and the instructions of every server';
+
+const DEFERS =
+  '* shows a model the names of tools until its own search finds one; there mcpx is for shorter results, one search over all servers, one config and fewer processes';
 
 interface ServerCost {
   server: string;
@@ -26,6 +30,8 @@ interface ClientCost {
   client: string;
   without: number;
   with: number;
+  /** Whether it shows a model only names until a search of its own finds a tool. */
+  defers: boolean;
   /** Without mcpx; with it nothing is cut. */
   cut: Pick<Seen, 'cutTools' | 'cutInstructions' | 'lostCharacters' | 'leftOut'>;
 }
@@ -61,9 +67,7 @@ interface Asking {
 }
 
 async function costsOf(app: App, servers: ServerView[], { settings, stop }: Asking): Promise<Costs> {
-  const offered = servers.map(
-    ({ name, tools, entry }): Offered => ({ server: name, tools, instructions: entry.hello?.instructions }),
-  );
+  const offered = offeredBy(servers);
   const plain = await readMenu(app, undefined, stop);
   const parts = partsOf(servers, plain, settings);
   const rows = offered.map(
@@ -90,7 +94,8 @@ async function costsOf(app: App, servers: ServerView[], { settings, stop }: Aski
 
 function clientCost(client: KnownClient, offered: Offered[], menu: Offered): ClientCost {
   const { offered: seen, ...cut } = seenBy(client, offered);
-  return { client: client.title, without: costOf(seen), with: costOf(seenBy(client, [menu]).offered), cut };
+  const costs = { without: costOf(seen), with: costOf(seenBy(client, [menu]).offered) };
+  return { client: client.title, ...costs, defers: client.defers !== undefined, cut };
 }
 
 function costOf(offered: Offered[]): number {
@@ -145,8 +150,12 @@ function report({ servers, fixed, total, clients, method }: Costs): string {
     bold('Per client'),
     table([
       ['client', 'without mcpx', 'with mcpx', 'what it would cut without mcpx'],
-      ...clients.map((row) => [row.client, tokens(row.without), tokens(row.with), cutWords(row.cut)]),
+      ...clients.map((row) => [
+        `${row.client}${row.defers ? ' *' : ''}`,
+        ...[tokens(row.without), tokens(row.with), cutWords(row.cut)],
+      ]),
     ]),
+    DEFERS,
     '',
     method,
   ].join('\n');

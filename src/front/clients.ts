@@ -1,5 +1,4 @@
 /** Known MCP clients, by the name in their `clientInfo`: how much of a server they pass on to the model, and which part of a result. */
-import type { Tool } from '../catalog/list.ts';
 import type { Settings } from '../config/config.ts';
 import type { Caller } from '../upstream/pool.ts';
 
@@ -17,8 +16,22 @@ export interface KnownClient {
   reads?: 'text' | 'structured' | 'both';
   /** Characters of the text of a result that reach the model. */
   resultChars?: number;
+  /** A longer result goes to a file, unless the tool is marked, and the model is shown so much of its beginning. */
+  aside?: { above: number; shown: number };
   /** The client decides by `readOnlyHint` whether a tool may run without approval. */
   approvesReads?: true;
+  /** The client shows a model little of a tool, and has a search of its own for the rest. */
+  defers?: Deferral;
+  /** What was different in versions before one. */
+  older?: { before: string } & Pick<KnownClient, 'description' | 'instructions'>;
+}
+
+/** What a model is shown of a tool before it has searched. */
+export interface Deferral {
+  /** Characters of the description, beside the name. */
+  description: number;
+  /** The key of `_meta` that marks a tool as shown whole. */
+  unless?: string;
 }
 
 /** The narrowest limit of a client in wide use; it holds for clients that are not known to pass on more. */
@@ -30,14 +43,17 @@ export const DESCRIPTION_LIMIT = 2048;
  */
 export const CLIENTS: KnownClient[] = [
   {
-    // 2 KB of each description and of the instructions: https://code.claude.com/docs/en/mcp, "Scale with MCP tool search".
-    // Counted in characters, and nobody is told: https://github.com/anthropics/claude-code/issues/81268
-    // The model reads structuredContent alone where a result has it: seen in @anthropic-ai/claude-code 2.1.
+    // Tools are names until its search finds them: https://code.claude.com/docs/en/mcp, "Scale with MCP tool search".
+    // Descriptions and instructions are cut, counted in characters: https://github.com/anthropics/claude-code/issues/81268
+    // The limits, and that the model reads structuredContent alone where a result has it: seen in @anthropic-ai/claude-code 2.1.327.
     title: 'Claude Code',
     names: ['claude-code'],
-    description: 2048,
-    instructions: 2048,
+    description: 4096,
+    instructions: 4096,
+    older: { before: '2.1.326', description: 2048, instructions: 2048 },
     reads: 'structured',
+    aside: { above: 50_000, shown: 2000 },
+    defers: { description: 0, unless: 'anthropic/alwaysLoad' },
   },
   {
     // The model reads structuredContent alone, and about 12,000 characters of a result; approval by readOnlyHint: seen in
@@ -73,11 +89,13 @@ export const CLIENTS: KnownClient[] = [
     reads: 'text',
   },
   {
-    // Text and structuredContent; results above 25,000 characters go to a file: seen in @qwen-code/qwen-code 0.24.
+    // Text and structuredContent; results above 25,000 characters go to a file; tools behind a search of its own, which shows about 200
+    // characters of a description: seen in @qwen-code/qwen-code 0.24.
     title: 'Qwen Code',
     names: ['qwen-code-mcp-client', 'qwen-cli-mcp-client-*'],
     reads: 'both',
     resultChars: 25_000,
+    defers: { description: 200 },
   },
   {
     // Text and structuredContent, cut at about 8,000 characters: seen in cline 3.0.
@@ -98,21 +116,31 @@ function isNamed({ names }: KnownClient, name: string): boolean {
   return names.some((known) => (known.endsWith('*') ? name.startsWith(known.slice(0, -1)) : name === known));
 }
 
-export function knownClient(name: string | undefined): KnownClient | undefined {
-  return name === undefined ? undefined : CLIENTS.find((client) => isNamed(client, name));
+/** How a client introduces itself. */
+type Introduced = { name: string; version?: string } | undefined;
+
+/** What is known of a client of this name and version; of a version that it does not tell, only what holds for all. */
+export function knownClient(info: Introduced): KnownClient | undefined {
+  const found = info && CLIENTS.find((client) => isNamed(client, info.name));
+  if (found?.older === undefined) return found;
+  const { before, ...facts } = found.older;
+  return isBefore(info?.version ?? '', before) ? { ...found, ...facts } : found;
+}
+
+/** Whether a version such as 2.1.9 comes before another; one that is no version does. */
+function isBefore(version: string, other: string): boolean {
+  if (!/^\d+\.\d+\.\d+/.test(version)) return true;
+  return version.localeCompare(other, 'en', { numeric: true }) < 0;
 }
 
 /** Characters of a description that a client is sure to pass on. */
-export function descriptionLimit(clientName: string | undefined): number {
-  return knownClient(clientName)?.description ?? DESCRIPTION_LIMIT;
+export function descriptionLimit(info: Introduced): number {
+  return knownClient(info)?.description ?? DESCRIPTION_LIMIT;
 }
 
 /** The settings of the compact front as a client of this name gets them: what the file leaves open follows the table. */
-export function settingsFor<S extends Pick<Settings, 'front' | 'limits'>>(
-  settings: S,
-  clientName: string | undefined,
-): S {
-  const client = knownClient(clientName);
+export function settingsFor<S extends Pick<Settings, 'front' | 'limits'>>(settings: S, info: Introduced): S {
+  const client = knownClient(info);
   if (client === undefined) return settings;
   const { front, limits } = settings;
   const structured = front.structured === 'auto' && readsStructured(client) ? 'never' : front.structured;
@@ -126,7 +154,7 @@ export function settingsOf(settings: Settings, client: Pick<Caller, 'clientInfo'
   let known: { name: string | undefined; settings: Settings } = { name: undefined, settings };
   return () => {
     const name = client.clientInfo?.name;
-    if (known.name !== name) known = { name, settings: settingsFor(settings, name) };
+    if (known.name !== name) known = { name, settings: settingsFor(settings, client.clientInfo) };
     return known.settings;
   };
 }
@@ -134,51 +162,4 @@ export function settingsOf(settings: Settings, client: Pick<Caller, 'clientInfo'
 /** The structured part would take the place of the text, or stand beside it: the model reads the text, which is made for it. */
 function readsStructured({ reads }: KnownClient): boolean {
   return reads === 'structured' || reads === 'both';
-}
-
-/** As much of a server as is read by a model before the first question. */
-export interface Offered {
-  server: string;
-  tools: Tool[];
-  instructions?: string | undefined;
-}
-
-export interface Seen {
-  offered: Offered[];
-  /** Tools whose description is cut, as `server.tool`, and the characters that are lost. */
-  cutTools: string[];
-  /** Servers whose instructions are cut. */
-  cutInstructions: string[];
-  lostCharacters: number;
-  /** Tools that do not reach the model at all. */
-  leftOut: number;
-}
-
-/** What of the servers reaches the model of a client with these limits, in the order in which they are listed. */
-export function seenBy({ description, instructions, tools }: Partial<KnownClient>, all: Offered[]): Seen {
-  const seen: Seen = { offered: [], cutTools: [], cutInstructions: [], lostCharacters: 0, leftOut: 0 };
-  const shorten = (text: string, most: number, tell: () => void) => {
-    if (text.length <= most) return text;
-    tell();
-    seen.lostCharacters += text.length - most;
-    return text.slice(0, most);
-  };
-  let room = tools ?? Number.POSITIVE_INFINITY;
-  for (const { server, tools: listed, instructions: words } of all) {
-    const kept = listed.slice(0, room);
-    room -= kept.length;
-    seen.leftOut += listed.length - kept.length;
-    const cutWords =
-      words && shorten(words, instructions ?? Number.POSITIVE_INFINITY, () => seen.cutInstructions.push(server));
-    const shown = kept.map((tool) =>
-      typeof tool.description === 'string' && description !== undefined
-        ? {
-            ...tool,
-            description: shorten(tool.description, description, () => seen.cutTools.push(`${server}.${tool.name}`)),
-          }
-        : tool,
-    );
-    seen.offered.push({ server, tools: shown, instructions: cutWords });
-  }
-  return seen;
 }

@@ -5,7 +5,7 @@ import { RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
 import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
-import { descriptionLimit } from './clients.ts';
+import { descriptionLimit, knownClient } from './clients.ts';
 import { dialectOf } from './dialect.ts';
 import { createExec } from './exec.ts';
 import { errorResult } from './explain.ts';
@@ -20,10 +20,10 @@ import { hasResources, instructionsOf, lookText, toolsOf } from './tools.ts';
 export function compactTools(
   servers: ServerView[],
   { front, compression }: Pick<Settings, 'front' | 'compression'>,
-  clientName?: string,
+  clientInfo?: { name: string; version?: string },
 ): Tool[] {
   const lookUp = lookText(front);
-  const most = Math.min(front.menuBudget, descriptionLimit(clientName));
+  const most = Math.min(front.menuBudget, descriptionLimit(clientInfo));
   const { maxInstructions } = compression;
   const menu = renderMenu(servers, { budget: most - lookUp.length - 2, maxInstructions });
   return toolsOf(front, servers, menu === '' ? lookUp : `${lookUp}\n\n${menu}`);
@@ -49,10 +49,10 @@ export function createCompact(deps: FrontDeps): Face {
 
   const listTools = (): Tool[] => {
     const servers = router.servers();
-    const tools = compactTools(servers, deps.settings, caller.clientInfo?.name);
+    const tools = compactTools(servers, deps.settings, caller.clientInfo);
     listed = hasResources(servers);
     // Once per client, however often it asks, and when it has its answer.
-    if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }));
+    if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }, knownClient(caller.clientInfo)));
     search.prepare(() => ({ servers: router.servers(), revision: router.revision() }));
     counted = true;
     return tools;

@@ -8,6 +8,7 @@ import { isText, shapeResult, valuesOf } from '../router/results.ts';
 import type { ToolResult, Way } from '../router/router.ts';
 import { asksForInput } from '../upstream/rounds.ts';
 import { isRecord, type Params } from '../wire/message.ts';
+import { knownClient } from './clients.ts';
 import { dialectOf, written } from './dialect.ts';
 import { errorResult } from './explain.ts';
 import type { FrontDeps } from './front.ts';
@@ -75,7 +76,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
       select,
       ...(maxChars !== undefined && { maxChars }),
     });
-    meter.result(answer, shaped);
+    meter.result(answer, shaped, knownClient(deps.caller.clientInfo));
     const shown = withNotes(shaped, notes);
     // Only another call of the same batch can refer to it.
     const isReferable = maxChars !== undefined && result.isError !== true;

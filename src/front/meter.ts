@@ -3,7 +3,8 @@ import type { Tool } from '../catalog/list.ts';
 import type { Ledger } from '../observe/ledger.ts';
 import { estimateTokens, toolTokens } from '../render/tokens.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
-import { isRecord } from '../wire/message.ts';
+import { CLIENTS, type KnownClient } from './clients.ts';
+import { type Offered, offeredBy, seenBy, shownLength, textLength } from './shown.ts';
 
 /** What a client is shown in place of all that the servers have. */
 interface Shown {
@@ -17,47 +18,57 @@ export interface Reading {
   tools: number;
   without: number;
   with: number;
+  /** Clients that show a model little of a tool before it searches, and what they read. */
+  deferring: { client: string; without: number; with: number }[];
 }
 
 export interface Meter {
   /** A client was shown `tools` and `instructions` for all that the servers have. */
-  menu(servers: ServerView[], shown: Shown): void;
+  menu(servers: ServerView[], shown: Shown, client?: KnownClient): void;
   /** The same as it would be, for whoever wants to know; it is not counted. */
   reading(servers: ServerView[], shown: Shown): Reading;
   /** `inspect` answered. */
   lookup(answer: ToolResult): void;
   /** A tool's result as its server sent it, and as the client gets it. */
-  result(original: ToolResult, shaped: ToolResult): void;
+  result(original: ToolResult, shaped: ToolResult, client?: KnownClient): void;
 }
+
+/** A client without known limits. */
+const NOBODY: KnownClient = { title: '', names: [] };
+
+const own = (shown: Shown): Offered => ({ server: 'mcpx', ...shown });
 
 export function createMeter(ledger: Pick<Ledger, 'add'>): Meter {
   const sizeOf = remembered(listedLength);
   const tokensOf = remembered(toolTokens);
+  const lengthOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(sizeOf)) + instructions.length;
+  const costOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(tokensOf)) + estimateTokens(instructions);
   return {
-    menu(servers, { tools, instructions }) {
-      const without = servers.map(
-        ({ tools, entry }) => sum(tools.map(sizeOf)) + (entry.hello?.instructions?.length ?? 0),
-      );
+    menu(servers, shown, client = NOBODY) {
       ledger.add({
         menus: 1,
-        listedWithout: sum(without),
-        listedWith: sum(tools.map(listedLength)) + instructions.length,
+        listedWithout: sum(seenBy(client, offeredBy(servers)).offered.map(lengthOf)),
+        listedWith: sum(seenBy(client, [own(shown)]).offered.map(lengthOf)),
       });
     },
-    reading(servers, { tools, instructions }) {
-      const all = servers.flatMap((server) => server.tools);
-      const words = servers.map(({ entry }) => entry.hello?.instructions ?? '');
+    reading(servers, shown) {
+      const offered = offeredBy(servers);
+      const costs = (client: KnownClient) => ({
+        without: sum(seenBy(client, offered).offered.map(costOf)),
+        with: sum(seenBy(client, [own(shown)]).offered.map(costOf)),
+      });
       return {
-        tools: all.length,
-        without: sum(all.map(tokensOf)) + sum(words.map(estimateTokens)),
-        with: sum(tools.map(toolTokens)) + estimateTokens(instructions),
+        tools: sum(offered.map(({ tools }) => tools.length)),
+        ...costs(NOBODY),
+        deferring: CLIENTS.filter(({ defers }) => defers).map((client) => ({ client: client.title, ...costs(client) })),
       };
     },
     lookup(answer) {
       ledger.add({ lookups: 1, lookedUp: textLength(answer) });
     },
-    result(original, shaped) {
-      const [before, after] = [textLength(original), textLength(shaped)];
+    result(original, shaped, client) {
+      // The answer of mcpx is one that the client shows whole.
+      const [before, after] = [shownLength(original, client), textLength(shaped)];
       if (after < before) ledger.add({ reencoded: 1, resultsBefore: before, resultsAfter: after });
     },
   };
@@ -79,14 +90,6 @@ function sum(values: number[]): number {
 
 /** Characters of what clients put before a model: titles, annotations and `_meta` stay with the client. */
 function listedLength({ name, description, inputSchema }: Tool): number {
+  if (inputSchema === undefined) return `${name} ${description ?? ''}\n`.length;
   return JSON.stringify({ name, description, inputSchema }).length;
-}
-
-/** Characters of text in a result. */
-function textLength({ content }: ToolResult): number {
-  const blocks = Array.isArray(content) ? content : [];
-  return blocks.reduce<number>(
-    (length, block) => length + (isRecord(block) && typeof block.text === 'string' ? block.text.length : 0),
-    0,
-  );
 }

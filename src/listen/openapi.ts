@@ -209,8 +209,15 @@ const SCHEMAS = {
   },
   Reading: {
     type: 'object',
-    properties: { tools: { type: 'integer' }, without: { type: 'integer' }, with: { type: 'integer' } },
-    required: ['tools', 'without', 'with'],
+    properties: {
+      ...{ tools: { type: 'integer' }, without: { type: 'integer' }, with: { type: 'integer' } },
+      deferring: {
+        type: 'array',
+        description: 'clients that show a model little of a tool before it searches, and what they read',
+        items: { type: 'object', required: ['client', 'without', 'with'] },
+      },
+    },
+    required: ['tools', 'without', 'with', 'deferring'],
   },
   Status: {
     type: 'object',

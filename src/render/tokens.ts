@@ -12,7 +12,8 @@ interface Listed {
   inputSchema?: unknown;
 }
 
-/** What a listed tool costs before the first question. */
+/** What a listed tool costs before the first question; without a schema it is a line of a list. */
 export function toolTokens({ name, description, inputSchema }: Listed): number {
+  if (inputSchema === undefined) return estimateTokens(`${name} ${description ?? ''}\n`);
   return estimateTokens(JSON.stringify({ name, description, inputSchema }));
 }

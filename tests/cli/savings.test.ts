@@ -24,7 +24,7 @@ describe('mcpx tokens', () => {
     expect(await mcpx('tokens', '--demo')).toBe(0);
     expect(shown.stdout).toMatch(/^time +5 +≈ [\d,]+ +≈ \d+$/m);
     expect(shown.stdout).toMatch(/^total +27 +≈ [\d,]+ +≈ \d+, 8\d\.\d % less$/m);
-    expect(shown.stdout).toMatch(/^Claude Code +≈ [\d,]+ +≈ \d+ +nothing$/m);
+    expect(shown.stdout).toMatch(/^Claude Code \* +≈ 2\d\d +≈ \d+ +nothing$/m);
     expect(shown.stdout).toContain('estimated with tokenx');
   });
 
@@ -43,17 +43,22 @@ describe('mcpx tokens', () => {
   test('says what a client would cut, and which server could not be asked', async () => {
     const listed = join(home, 'tools.json');
     const names = Array.from({ length: 50 }, (_, index) => `t${index}`);
-    const description = (name: string) => 'x'.repeat(name === 't0' ? 3000 : 9);
+    const description = (name: string) => 'x'.repeat(name === 't0' ? 5000 : 9);
     writeFileSync(
       listed,
-      JSON.stringify(names.map((name) => ({ name, description: description(name), inputSchema: { type: 'object' } }))),
+      JSON.stringify(
+        names.map((name) => ({
+          ...{ name, description: description(name), inputSchema: { type: 'object' } },
+          _meta: { 'anthropic/alwaysLoad': name === 't0' },
+        })),
+      ),
     );
     const file = join(home, 'config.json');
     const args = [resolve('tests/fixtures/servers/tiny.mjs'), `tools=${listed}`];
     const mcpServers = { long: { command: process.execPath, args }, dead: { command: 'no-such-program-anywhere' } };
     writeFileSync(file, JSON.stringify({ mcpServers }));
     expect(await mcpx('tokens', '--config', file)).toBe(0);
-    expect(shown.stdout).toMatch(/Claude Code.*1 description \(long\.t0\); 952 characters/);
+    expect(shown.stdout).toMatch(/Claude Code.*1 description \(long\.t0\); 904 characters/);
     expect(shown.stdout).toMatch(/Cursor.*13 tools left out/);
     expect(shown.stderr).toContain('no-such-program-anywhere');
   });

@@ -110,11 +110,14 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     const url = await gateway(CONFIG, {}, place);
     const { page } = await open(url);
     const reading = page.locator('#readings');
-    await reading.getByText('instead of').waitFor();
+    await reading.getByText('instead of').first().waitFor();
     const { stdout } = await run(['tokens', '--json', '--config', join(place.cwd, 'mcp.json')], place);
-    const { total } = JSON.parse(stdout);
+    const { total, clients } = JSON.parse(stdout);
     expect(await reading.textContent()).toContain(`≈ ${total.with} tokens`);
     expect(await reading.textContent()).toContain(`≈ ${total.without.toLocaleString('en-US')} for 12 tools`);
+    const claude = clients.find(({ client }: { client: string }) => client === 'Claude Code');
+    const names = 'Claude Code, which shows names and has its own search';
+    await reading.getByText(`${names}: ≈ ${claude.with} instead of ≈ ${claude.without}`).waitFor();
     // Looking is not counted as saving.
     await page.getByText('nothing yet').waitFor();
     await call(url, 'calc', 'calculate', { expression: '6*7' });

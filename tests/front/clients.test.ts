@@ -1,18 +1,25 @@
 /** What clients cut, and which one gets how long a description. */
 import { expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
-import { CLIENTS, DESCRIPTION_LIMIT, descriptionLimit, seenBy, settingsFor } from '../../src/front/clients.ts';
+import { CLIENTS, DESCRIPTION_LIMIT, descriptionLimit, knownClient, settingsFor } from '../../src/front/clients.ts';
 
-const LIMITS: [string, string | undefined, number][] = [
-  ['a client that cuts', 'claude-code', 2048],
-  ['one that nobody knows', 'somebody-else', DESCRIPTION_LIMIT],
-  ['one whose descriptions have no known limit', 'cursor-vscode', DESCRIPTION_LIMIT],
+type Info = { name: string; version?: string };
+
+const LIMITS: [string, Info | undefined, number][] = [
+  ['a client that cuts', { name: 'claude-code', version: '2.1.326' }, 4096],
+  ['its version before', { name: 'claude-code', version: '2.1.325' }, 2048],
+  ['a version that sorts after as text', { name: 'claude-code', version: '2.1.99' }, 2048],
+  ['its next version', { name: 'claude-code', version: '3.0.0' }, 4096],
+  ['one that does not tell its version', { name: 'claude-code' }, 2048],
+  ['one with another kind of version', { name: 'claude-code', version: 'dev' }, 2048],
+  ['one that nobody knows', { name: 'somebody-else' }, DESCRIPTION_LIMIT],
+  ['one whose descriptions have no known limit', { name: 'cursor-vscode' }, DESCRIPTION_LIMIT],
   ['one that has not introduced itself', undefined, DESCRIPTION_LIMIT],
-  ['one with a name of every object', 'constructor', DESCRIPTION_LIMIT],
+  ['one with a name of every object', { name: 'constructor' }, DESCRIPTION_LIMIT],
 ];
 
-test.each(LIMITS)('the limit of %s', (_title, name, expected) => {
-  expect(descriptionLimit(name)).toBe(expected);
+test.each(LIMITS)('the limit of %s', (_title, info, expected) => {
+  expect(descriptionLimit(info)).toBe(expected);
 });
 
 test('no client is listed twice, and each for a reason', () => {
@@ -35,12 +42,12 @@ const STRUCTURED: [client: string | undefined, written: Settings['front']['struc
 
 test.each(STRUCTURED)('structuredContent for %s with front.structured "%s" is "%s"', (name, structured, used) => {
   const settings = { ...DEFAULTS, front: { ...DEFAULTS.front, structured } };
-  expect(settingsFor(settings, name).front.structured).toBe(used);
+  expect(settingsFor(settings, name === undefined ? undefined : { name }).front.structured).toBe(used);
 });
 
 test('a result is kept and cut before the client cuts it', () => {
   const limit = (name: string, resultChars: number) =>
-    settingsFor({ ...DEFAULTS, limits: { ...DEFAULTS.limits, resultChars } }, name).limits.resultChars;
+    settingsFor({ ...DEFAULTS, limits: { ...DEFAULTS.limits, resultChars } }, { name }).limits.resultChars;
   expect(limit('@cline/core', 40_000)).toBe(8000);
   expect(limit('@cline/core', 5000)).toBe(5000);
   expect(limit('somebody-else', 40_000)).toBe(40_000);
@@ -48,46 +55,16 @@ test('a result is kept and cut before the client cuts it', () => {
 
 test('exec_read is offered to clients that approve tools by annotation, unless the config says otherwise', () => {
   const offered = (name: string, execSplit: boolean | null) =>
-    settingsFor({ ...DEFAULTS, front: { ...DEFAULTS.front, execSplit } }, name).front.execSplit;
+    settingsFor({ ...DEFAULTS, front: { ...DEFAULTS.front, execSplit } }, { name }).front.execSplit;
   expect(offered('codex-mcp-client', null)).toBe(true);
   expect(offered('codex-mcp-client', false)).toBe(false);
   expect(offered('claude-code', null)).toBe(null);
   expect(offered('claude-code', true)).toBe(true);
 });
 
-const tool = (name: string, description?: string) => ({
-  name,
-  ...(description && { description }),
-  inputSchema: { type: 'object' },
-});
-const offered = [
-  {
-    server: 'a',
-    tools: [tool('one', 'x'.repeat(30)), tool('two', 'short'), tool('three')],
-    instructions: 'y'.repeat(50),
-  },
-  { server: 'b', tools: [tool('four')] },
-];
-
-test('descriptions and instructions are cut at the limits of a client', () => {
-  const { offered: seen, ...cut } = seenBy({ description: 10, instructions: 20 }, offered);
-  expect(cut).toEqual({ cutTools: ['a.one'], cutInstructions: ['a'], lostCharacters: 50, leftOut: 0 });
-  expect(seen[0]?.tools.map(({ description }) => description)).toEqual(['x'.repeat(10), 'short', undefined]);
-  expect(seen[0]?.instructions).toBe('y'.repeat(20));
-});
-
-test('tools beyond the number that a client takes are left out', () => {
-  const { offered: seen, leftOut } = seenBy({ tools: 2 }, offered);
-  expect(seen.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['one', 'two'], []]);
-  expect(leftOut).toBe(2);
-});
-
-test('a client without limits sees everything', () => {
-  expect(seenBy({}, offered)).toMatchObject({
-    offered,
-    cutTools: [],
-    cutInstructions: [],
-    lostCharacters: 0,
-    leftOut: 0,
+test('what an older version does differently takes the place of what is known of the newest', () => {
+  expect(knownClient({ name: 'claude-code', version: '2.1.0' })).toMatchObject({
+    instructions: 2048,
+    reads: 'structured',
   });
 });

@@ -7,8 +7,9 @@ import { createWorld, type Script } from '../world.ts';
 const tool = { name: 'rows', description: 'x'.repeat(4000), inputSchema: { type: 'object' } };
 const rows = Array.from({ length: 50 }, (_, id) => ({ id, name: `name ${id}`, state: 'open' }));
 
-function open(scripts: Record<string, Script>) {
+function open(scripts: Record<string, Script>, clientInfo?: { name: string; version: string }) {
   const { deps, ledger } = createWorld(scripts);
+  if (clientInfo) deps.caller.clientInfo = clientInfo;
   const front = createFront('compact', deps, { key: 'k', notify: () => undefined });
   const request = (method: string, params = {}) =>
     front.request({ method, params }, { signal: new AbortController().signal });
@@ -50,6 +51,21 @@ test('a result that passes as it is, is not', async () => {
       { type: 'image', data: '' },
     ]),
   });
+  await call('exec', { server_name: 'a', tool_name: 'rows' });
+  expect(totals()).toMatchObject({ reencoded: 0, resultsBefore: 0 });
+});
+
+test('a client that defers tools is counted with their names alone', async () => {
+  const { request, totals } = open({ a: { tools: [tool] } }, { name: 'claude-code', version: '2.1.327' });
+  await request('tools/list');
+  await vi.waitFor(() => expect(totals().menus).toBe(1), { timeout: PATIENCE });
+  expect(totals().listedWithout).toBe('mcp__a__rows \n'.length);
+  expect(totals().listedWith).toBeGreaterThan(500);
+});
+
+test('a client that shows structuredContent is counted with that', async () => {
+  const answer = () => ({ content: [{ type: 'text', text: 'x'.repeat(9000) }], structuredContent: { rows } });
+  const { call, totals } = open({ a: { tools: [tool], answer } }, { name: 'codex-mcp-client', version: '0' });
   await call('exec', { server_name: 'a', tool_name: 'rows' });
   expect(totals()).toMatchObject({ reencoded: 0, resultsBefore: 0 });
 });

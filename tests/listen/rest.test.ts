@@ -103,7 +103,10 @@ describe('lists', () => {
     });
     const all = (await ask('GET', '/api/default/tokens')).body;
     const less = (await ask('GET', '/api/less/tokens')).body;
-    expect(all).toEqual({ tools: 10, without: expect.any(Number), with: expect.any(Number) });
+    const costs = { without: expect.any(Number), with: expect.any(Number) };
+    const deferring = ['Claude Code', 'Qwen Code'].map((client) => ({ client, ...costs }));
+    expect(all).toEqual({ tools: 10, ...costs, deferring });
+    expect(all.deferring[0].without).toBeLessThan(all.without / 5);
     expect(all.with).toBeLessThan(all.without / 2);
     expect(less.tools).toBe(5);
     expect(less.without).toBeLessThan(all.without);

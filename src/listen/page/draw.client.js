@@ -90,7 +90,7 @@ function drawReadings() {
   ]);
 }
 
-function drawReading(profile, { tools, without, with: now }) {
+function drawReading(profile, { tools, without, with: now, deferring }) {
   const share = Math.min(1, now / without);
   const bar = element('span', {});
   bar.style.width = `${100 * share}%`;
@@ -104,6 +104,9 @@ function drawReading(profile, { tools, without, with: now }) {
     }),
     element('div', { className: 'meter', ariaHidden: 'true' }, bar),
     element('p', { className: 'quiet num', text: `${say('insteadOf', number(without), number(tools))}${less}` }),
+    ...deferring.map((one) =>
+      element('p', { className: 'quiet num', text: say('defers', one.client, number(one.with), number(one.without)) }),
+    ),
   );
 }
 

@@ -12,6 +12,8 @@ const WORDS = {
     tokens: (count) => `≈ ${count} tokens`,
     insteadOf: (without, tools) => `instead of ≈ ${without} for ${tools} tools`,
     less: (percent) => `, ${percent} % less`,
+    defers: (client, now, without) =>
+      `${client}, which shows names and has its own search: ≈ ${now} instead of ≈ ${without}`,
     notLess: ', which is not less: mcpx helps where there are more tools',
     nothingYet: 'nothing yet',
     since: (day) => `since ${day}`,
@@ -61,6 +63,7 @@ const WORDS = {
     tokens: (count) => `≈ ${count} 个 token`,
     insteadOf: (without, tools) => `原本 ${tools} 个工具需读取 ≈ ${without} 个`,
     less: (percent) => `，减少 ${percent}%`,
+    defers: (client, now, without) => `${client}（只列名称、自带搜索）：≈ ${now}，原本 ≈ ${without}`,
     notLess: '，并未减少：工具越多，mcpx 越有用',
     nothingYet: '暂无',
     saved: '累计节省',
