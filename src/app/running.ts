@@ -98,10 +98,11 @@ export function runProfile(
         for (const one of pool.affected(connection)) catalog.noticed(server, method, one);
         const passed = passToCall(heard, connection);
         if (passed === 'dropped')
-          log.debug('a log message is dropped: it may be about calls of several tokens', { server });
+          log.debug(`${method} is dropped: it may be about calls of several tokens`, { server });
         if (passed !== undefined) return;
         for (const front of fronts)
-          if (mayHear(method, front, connection)) front.heard(server, method, params, connection);
+          if (mayHear(method, front, connection) && pool.serves(connection, front.key))
+            front.heard(server, method, params, connection);
       },
       request: (server, request, incoming, connection) => {
         const client = pool.clientOf(connection);

@@ -3,10 +3,9 @@ import type { Wanted } from '../catalog/catalog.ts';
 import type { ListKind, Tool } from '../catalog/list.ts';
 import { pageOf } from '../catalog/pages.ts';
 import type { ToolSearch } from '../catalog/search.ts';
-import { exposeUri } from '../catalog/uris.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
-import { towards, withServer } from '../router/reverse.ts';
+import { towards } from '../router/reverse.ts';
 import type { Router, ToolResult, Way } from '../router/router.ts';
 import type { Shelf } from '../router/shelf.ts';
 import type { Wishes } from '../router/wishes.ts';
@@ -27,6 +26,7 @@ import { createChanges } from './changes.ts';
 import { settingsOf } from './clients.ts';
 import { createCompact } from './compact.ts';
 import { createGate } from './gate.ts';
+import { createHearing } from './hearing.ts';
 import type { Meter } from './meter.ts';
 import { createNatives, type OwnResources } from './natives.ts';
 import { createPages } from './pages.ts';
@@ -167,30 +167,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ['tools/call', callTool],
   ]);
 
-  /** Log messages have a level that the client may have bounded. */
-  const isWanted = (method: string, params: Params = {}) =>
-    method !== 'notifications/message' || wishes.hears(params.level, caller.key);
-
-  const hear: Front['heard'] = (server, method, params = {}, spoke) => {
-    // What a client may not use says nothing to it either.
-    if (!deps.router.sees(server)) return;
-    if (method === 'notifications/resources/updated') {
-      const resource = { server, uri: String(params.uri) };
-      const asked = wishes.wanted(resource, caller.key, spoke);
-      const part = () =>
-        wishes.wantsWhole(resource, caller.key, spoke) ? exposeUri(resource, settings.naming.resources) : undefined;
-      const uri = asked ?? part();
-      // It may have been denied since it was subscribed to.
-      if (uri === undefined || !deps.router.sees(server, resource.uri)) return;
-      downstream.notify(method, withServer(server, { ...params, uri }, { 'dev.mcpx/uri': resource.uri }));
-      return;
-    }
-    const concerns =
-      (method === 'notifications/message' && isWanted(method, params)) ||
-      (method === 'notifications/elicitation/complete' && pages.knows(params.elicitationId)) ||
-      (method === 'notifications/tasks/status' && deps.router.tasks.servers(params.taskId).includes(server));
-    if (concerns) downstream.notify(method, withServer(server, params));
-  };
+  const { isWanted, hear } = createHearing(deps, { pages, notify: downstream.notify });
 
   return {
     key: downstream.key,

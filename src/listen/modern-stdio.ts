@@ -1,6 +1,7 @@
 /** MCP of 2026-07-28 over stdio: one client, whose requests say each for themselves who it is and what it can answer. */
 import { isWithin, locateUri } from '../catalog/uris.ts';
 import { cancelled, RpcError } from '../errors.ts';
+import { isUnknown } from '../router/reverse.ts';
 import { isLogLevel, levelRank } from '../router/wishes.ts';
 import { META } from '../upstream/revisions.ts';
 import { INVALID_PARAMS, isRecord, type Params, type RpcRequest } from '../wire/message.ts';
@@ -111,9 +112,9 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     incoming.signal.addEventListener('abort', () => round.abort('the client cancelled the request'), { once: true });
     round.progress = (params) => incoming.progress?.(params);
     round.hear = (method, params) => {
-      const wanted = method === 'notifications/message' && logLevel !== undefined;
-      if (!wanted || levelRank(params?.level) < levelRank(logLevel)) return false;
-      return notify(method, params);
+      const isLoud = () => logLevel !== undefined && levelRank(params?.level) >= levelRank(logLevel);
+      const isWanted = method === 'notifications/message' ? isLoud() : isUnknown(method);
+      return isWanted && notify(method, params);
     };
     const answer = await turn.answer();
     if ('error' in answer) throw refused(answer.error);

@@ -2,6 +2,7 @@
 
 import type { Tool } from '../catalog/list.ts';
 import type { Downstream } from '../front/front.ts';
+import { isUnknown } from '../router/reverse.ts';
 import { IncomingCall } from '../wire/incoming.ts';
 import { HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, type RpcRequest } from '../wire/message.ts';
 import { type Accepts, Answer } from './answer.ts';
@@ -58,7 +59,8 @@ async function answer(
   response.once('close', gone);
   round.progress = (params) => incoming.progress?.(params);
   round.hear = (method, params) => {
-    if (method !== 'notifications/message' || logLevel === undefined) return false;
+    const isWanted = method === 'notifications/message' ? logLevel !== undefined : isUnknown(method);
+    if (!isWanted) return false;
     return push({ jsonrpc: '2.0', method, params });
   };
   const answered = await turn.answer();

@@ -111,28 +111,50 @@ export async function answerQuestion(
 type Shared = Pick<Connection, 'owner' | 'principals'>;
 
 /**
- * Passes a log message on to the client whose call it belongs to, or to those of one principal whose calls it may belong to; undefined when it
- * belongs to no call, or is none. One that may be about calls of several principals, also calls that are over, is dropped.
+ * Passes a log message, or what mcpx does not know, on to the client whose call it belongs to, or to those of one principal whose calls it may belong to; undefined when it
+ * belongs to no call, or is something else. One that may be about calls of several principals, also calls that are over, is dropped.
  */
 export function passToCall(
   { method, params, about }: Heard,
   { owner, principals }: Shared,
 ): 'passed' | 'dropped' | undefined {
-  if (method !== LOG_MESSAGE) return undefined;
+  if (!isAnonymous(method)) return undefined;
   about?.heard?.({ jsonrpc: '2.0', method, ...(params && { params }) });
   if (about?.heard !== undefined) return 'passed';
   const mixed = owner === undefined && principals !== undefined && principals.size > 1;
   return about?.ambiguous || mixed ? 'dropped' : undefined;
 }
 
-/** Whether a client hears what belongs to no call: a log message is for the only principal that has used the connection. Other notifications name whom they are for. */
+/** Whether a client hears what belongs to no call: a log message, and what mcpx does not know, is for the only principal that has used the connection. Other notifications name whom they are for. */
 export function mayHear(method: string, { key, principal }: Pick<Caller, 'key' | 'principal'>, by: Shared): boolean {
   if (by.owner !== undefined) return key === by.owner;
-  if (method !== LOG_MESSAGE || by.principals === undefined || by.principals.size === 0) return true;
+  if (!isAnonymous(method) || by.principals === undefined || by.principals.size === 0) return true;
   return principal !== undefined && by.principals.has(principal);
 }
 
 const LOG_MESSAGE = 'notifications/message';
+
+/** Those of the specification. */
+const KNOWN: ReadonlySet<string> = new Set([
+  LOG_MESSAGE,
+  ...['cancelled', 'progress', 'initialized', 'resources/updated', 'elicitation/complete', 'tasks/status'].map(named),
+  ...['tools', 'prompts', 'resources', 'roots'].map((list) => named(`${list}/list_changed`)),
+  named('subscriptions/acknowledged'),
+]);
+
+function named(name: string): string {
+  return `notifications/${name}`;
+}
+
+/** Whether a notification is of an extension, or of a later revision: it is passed on as it is. */
+export function isUnknown(method: string): boolean {
+  return !KNOWN.has(method);
+}
+
+/** Whether nothing in a notification says whom it is for. */
+function isAnonymous(method: string): boolean {
+  return method === LOG_MESSAGE || isUnknown(method);
+}
 
 /** The answer to a question that no call, or more than one, can be the reason of. */
 function unattributed(server: string, method: string, calls: 'none' | 'several'): RpcError {

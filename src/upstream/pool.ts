@@ -55,6 +55,8 @@ export interface Pool {
   all(): Connection[];
   /** The key of the only client that it serves. */
   clientOf(connection: Connection): string | undefined;
+  /** Whether a connection serves that client, or anybody. */
+  serves(connection: Connection, caller: string): boolean;
   /** Whoever a change on this connection concerns: itself, and what else is served by it. */
   affected(connection: Connection): Connection[];
   /**
@@ -224,6 +226,7 @@ export function createPool(options: PoolOptions): Pool {
       return [connection, ...views.filter(({ offered }) => offered !== connection.offered)];
     },
     clientOf: (connection) => connection.owner ?? members.get(connection.name)?.rooted?.clientOf(connection),
+    serves: (connection, key) => members.get(connection.name)?.rooted?.serves(connection, key) ?? true,
     update(servers, next) {
       settings = next;
       const before = new Map(members);

@@ -55,6 +55,8 @@ export interface RootedConnections {
   idle(connection: Connection): void;
   /** A client has left. */
   release(key: string): void;
+  /** Whether one serves that client; undefined for what serves anybody. */
+  serves(connection: Connection, key: string): boolean | undefined;
   /** The only client that one serves. */
   clientOf(connection: Connection): string | undefined;
   all(): Connection[];
@@ -211,6 +213,8 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
     one.isUsed = true;
   };
 
+  const found = (connection: Connection) => [...rooted.values()].find((one) => one.connection === connection);
+
   const adopt: RootedConnections['adopt'] = async (one, caller, call) => {
     const roots = await memory.learn(caller, call);
     // Another call may have been faster.
@@ -241,12 +245,16 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
     adopt,
     over,
     idle(connection) {
-      const one = [...rooted.values()].find((each) => each.connection === connection);
+      const one = found(connection);
       if (one?.roots !== undefined && one.users.size === 0) drop(one);
     },
     release: leave,
+    serves(connection, key) {
+      const one = found(connection);
+      return one?.roots === undefined ? undefined : one.users.has(key);
+    },
     clientOf(connection) {
-      const [one] = [...rooted.values()].filter((each) => each.connection === connection);
+      const one = found(connection);
       const [key] = one?.users ?? [];
       return one?.users.size === 1 ? key : undefined;
     },

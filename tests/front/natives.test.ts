@@ -358,9 +358,18 @@ describe('news', () => {
     await request('logging/setLevel', { level: 'warning' });
     front.heard('a', 'notifications/message', { level: 'info', data: 1 });
     front.heard('a', 'notifications/message', { level: 'error', data: 2 });
-    front.heard('a', 'notifications/unheard-of', {});
     expect(told).toEqual([['notifications/message', { level: 'error', data: 2, _meta: { 'dev.mcpx/server': 'a' } }]]);
     await expect(request('logging/setLevel', { level: 'loud' })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('what mcpx does not know is passed on, and what is for mcpx is not', () => {
+    const { front, told } = open({ a: full() });
+    front.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    for (const method of ['notifications/roots/list_changed', 'notifications/initialized', 'notifications/cancelled'])
+      front.heard('a', method, {});
+    front.heard('a', 'notifications/unheard-of', { x: 1 });
+    front.heard('unknown', 'notifications/unheard-of', {});
+    expect(told).toEqual([['notifications/unheard-of', { x: 1, _meta: { 'dev.mcpx/server': 'a' } }]]);
   });
 
   test.each<[string, Pick<Downstream, 'lasts'>, string]>([

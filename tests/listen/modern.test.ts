@@ -223,6 +223,22 @@ test('progress comes on the stream of the call, log messages only where a level 
   expect(await methods({ [`${META}logLevel`]: 'info' })).toEqual(['notifications/message', undefined]);
 });
 
+test('a notification that mcpx does not know comes on the stream of its call', async () => {
+  const tell: Act = (_, { notify }) => {
+    notify?.('notifications/tools/list_changed');
+    notify?.('notifications/acme/changed', { x: 1 });
+    return {};
+  };
+  const { url } = await stage({ tell });
+  const stream = await ask(url, 'tools/call', { name: 'tell' });
+  expect((await stream.next())?.data).toEqual({
+    jsonrpc: '2.0',
+    method: 'notifications/acme/changed',
+    params: { x: 1 },
+  });
+  expect((await stream.next())?.data).toMatchObject({ id: 1, result: {} });
+});
+
 test('a client that hangs up cancels', async () => {
   const aborted = gate();
   const { url, open } = await stage({

@@ -77,7 +77,7 @@ describe('questions', () => {
   });
 });
 
-test('a log message goes to whom it is about, and nothing else does', () => {
+test('a log message, and what mcpx does not know, goes to whom it is about, and nothing else does', () => {
   const heard: unknown[] = [];
   const about = { heard: (one: unknown) => heard.push(one) };
   const message = { method: 'notifications/message', params: { level: 'info' } };
@@ -86,7 +86,13 @@ test('a log message goes to whom it is about, and nothing else does', () => {
   expect(passToCall({ ...message, about: {} }, {})).toBeUndefined();
   expect(passToCall({ ...message, about: { ambiguous: true } }, {})).toBe('dropped');
   expect(passToCall({ method: 'notifications/resources/updated', params: undefined, about }, {})).toBeUndefined();
-  expect(heard).toEqual([{ jsonrpc: '2.0', ...message }]);
+  const unknown = { method: 'notifications/acme/changed', params: { x: 1 } };
+  expect(passToCall({ ...unknown, about }, {})).toBe('passed');
+  expect(passToCall({ ...unknown, about: undefined }, { principals: new Set(['a', 'b']) })).toBe('dropped');
+  expect(heard).toEqual([
+    { jsonrpc: '2.0', ...message },
+    { jsonrpc: '2.0', ...unknown },
+  ]);
 });
 
 describe('the heartbeat', () => {

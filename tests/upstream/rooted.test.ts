@@ -75,6 +75,11 @@ describe('a server that asks for roots when it is connected', () => {
     const other = client(upstreams, { key: 'i', principal: 'one' }, 'other');
     expect(await other.told()).toEqual(['file:///other']);
     expect(pids).not.toContain(await other.pid());
+    const of = (pid: number | undefined) =>
+      upstreams.all().find((one) => one.diagnostics().pid === pid) ?? expect.fail('no connection');
+    const heardBy = (pid: number | undefined) => [...'ai'].filter((key) => upstreams.serves(of(pid), key));
+    expect([heardBy(pids[0]), heardBy(await other.pid())]).toEqual([['a'], ['i']]);
+    expect([upstreams.clientOf(of(pids[0])), upstreams.clientOf(of(await other.pid()))]).toEqual([undefined, 'i']);
   });
 
   test('is never shared by two principals', async () => {
