@@ -155,8 +155,8 @@ export function updateProfile(running: Running, profile: Profile, settings: Sett
 
 /** What decides what clients see, beside what servers list. */
 function rulesOf({ servers, tools, resources, prompts }: Profile): unknown {
-  const own = servers.map(({ name, tools, resources, prompts, description }) => ({
-    ...{ name, tools, resources, prompts, description },
+  const own = servers.map(({ name, label, tools, resources, prompts, description }) => ({
+    ...{ name, label, tools, resources, prompts, description },
   }));
   return { own, tools, resources, prompts };
 }

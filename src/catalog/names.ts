@@ -5,6 +5,8 @@ import type { Settings } from '../config/config.ts';
 /** The part of an address that a name stands for. */
 export interface Named {
   server: string;
+  /** What stands for the server in an exposed name, where its own name is not ASCII. */
+  label?: string | undefined;
   name: string;
 }
 
@@ -31,7 +33,7 @@ export function exposeNames<T extends Named>(items: T[], naming: Naming): { tabl
       if (rivals.at(naming.onConflict === 'first-wins' ? 0 : -1) !== item) continue;
     }
     const bare = naming.style === 'plain' || (naming.style === 'collision' && rivals.length === 1);
-    const wanted = bare ? item.name : `${item.server}${naming.separator}${item.name}`;
+    const wanted = bare ? item.name : `${item.label ?? item.server}${naming.separator}${item.name}`;
     table.set(unique(shorten(wanted, naming.maxLength), item, naming.maxLength, table), item);
   }
   return { table, conflicts };

@@ -15,8 +15,10 @@ export interface Place {
 }
 
 interface ServerBase {
-  /** `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$` */
+  /** See `isServerName`. */
   name: string;
+  /** What stands for the name in exposed names, where it is not ASCII. */
+  label?: string;
   /** The name as written, where it had to be changed. */
   title?: string;
   /** Shown instead of the server's own instructions. */

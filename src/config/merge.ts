@@ -3,6 +3,7 @@ import { DEFAULTS, type Profile, type ServerSpec, type Settings } from './config
 import type { Findings } from './findings.ts';
 import { checkHttp } from './http-rules.ts';
 import { isRecord, type JsonRecord, own } from './json.ts';
+import { labelServers } from './names.ts';
 import type { Draft } from './normalize.ts';
 import { buildProfile, type ProfileDraft } from './profiles.ts';
 import type { Entry } from './server.ts';
@@ -21,9 +22,11 @@ export function mergeDrafts(drafts: readonly Draft[], findings: Findings): Merge
     { callTimeout, findings },
   );
   const written = new Map(drafts.flatMap(({ profiles }) => [...profiles]));
-  const profiles = [...written.values()].map(({ draft, entries }) => {
-    return buildProfile(draft, shared, layer([entries], { callTimeout, findings }), findings);
+  const drafted = [...written.values()].map(({ draft, entries }) => {
+    return { draft, own: layer([entries], { callTimeout, findings }) };
   });
+  labelServers([shared, ...drafted.map(({ own }) => own)]);
+  const profiles = drafted.map(({ draft, own }) => buildProfile(draft, shared, own, findings));
   if (profiles.length === 0) profiles.push(buildProfile(EVERYTHING, shared, new Map(), findings));
   else tellUnused(shared, profiles, findings);
   checkHttp(settings, profiles, findings);

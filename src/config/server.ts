@@ -2,7 +2,7 @@
 import { type BuiltinServer, type Filter, type Place, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
 import type { Findings } from './findings.ts';
 import { isRecord, type JsonRecord, kindOf } from './json.ts';
-import { nameKey, serverName } from './names.ts';
+import { NAME_RULE, nameKey, serverName } from './names.ts';
 import { type Dialect, gatherParts, type Parts, SUSPICIOUS_MS, type Written } from './parts.ts';
 import { looksLikeServer } from './shapes.ts';
 import { readTarget } from './target.ts';
@@ -59,7 +59,7 @@ function readBase(server: Written<JsonRecord>, parts: Parts, findings: Findings)
   const named = serverName(server.name);
   if (named.title !== undefined) {
     const message = `server ${JSON.stringify(server.name)} is called "${named.name}" in tools and commands`;
-    findings.warn({ message, place: server.place, part: 'key', hint: 'names have letters, digits, "_" and "-"' });
+    findings.warn({ message, place: server.place, part: 'key', hint: `a name has ${NAME_RULE}` });
   }
   const description = parts.read<string>('description');
   const share = parts.read<NonNullable<Base['share']>>('share');

@@ -41,7 +41,7 @@ function describeProfile({ enabled, servers, front, ...filters }: Profile, all: 
 
 /** One entry of `mcpServers`, without what is the default anyway. */
 export function describeServer(spec: ServerSpec): JsonRecord {
-  const { name: _name, title: _title, place: _place, type, ...fields } = redactSpec(spec);
+  const { name: _name, title: _title, label: _label, place: _place, type, ...fields } = redactSpec(spec);
   const entries = Object.entries(fields).filter(([key, value]) => !isDefault(key, value));
   const shown = entries.map(([key, value]) => [key, written(SERVER[key as keyof typeof SERVER], value)]);
   return { type, ...Object.fromEntries(shown) };

@@ -2,7 +2,7 @@
 import type { Item, Tool } from '../catalog/list.ts';
 import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/names.ts';
 import { McpxError, RpcError } from '../errors.ts';
-import type { ToolResult, Way } from '../router/router.ts';
+import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
 import { dialectOf } from './dialect.ts';
 import { errorResult } from './explain.ts';
@@ -23,7 +23,9 @@ export function createAggregate(deps: FrontDeps): Face {
     if (known?.revision === revision) return known.table;
     const items = router
       .servers()
-      .flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, name: tool.name, tool })));
+      .flatMap(({ name: server, entry, tools }) =>
+        tools.map((tool) => ({ server, label: entry.spec.label, name: tool.name, tool })),
+      );
     known = { revision, table: exposeNames(items, settings.naming).table };
     return known.table;
   };
@@ -36,7 +38,7 @@ export function createAggregate(deps: FrontDeps): Face {
       if (target !== undefined) return callTarget(target, args, way);
       const sought = {
         find: () => table().get(name),
-        mayHave: (server: string) => mayBeOf(server, name, settings.naming),
+        mayHave: ({ name: server, entry }: ServerView) => mayBeOf(entry.spec.label ?? server, name, settings.naming),
       };
       return seek(sought, deps).then((found) => callTarget(found ?? missing(name, way), args, way));
     },

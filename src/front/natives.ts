@@ -5,7 +5,7 @@ import { pageOf } from '../catalog/pages.ts';
 import { exposeTemplate, exposeUri, fitsTemplate, type Located, literalLength, locateUri } from '../catalog/uris.ts';
 import { RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
-import type { Forward, Way } from '../router/router.ts';
+import type { Forward, ServerView, Way } from '../router/router.ts';
 import { isLogLevel } from '../router/wishes.ts';
 import { INVALID_PARAMS, isRecord, type Params, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { FrontDeps } from './front.ts';
@@ -38,7 +38,9 @@ export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<
     if (known?.revision === router.revision()) return known.prompts;
     const items = router
       .servers()
-      .flatMap(({ name: server, prompts }) => prompts.map((item) => ({ server, name: String(item.name), item })));
+      .flatMap(({ name: server, entry: { spec }, prompts }) =>
+        prompts.map((item) => ({ server, label: spec.label, name: String(item.name), item })),
+      );
     known = { revision: router.revision(), prompts: exposeNames(items, settings.naming).table };
     return known.prompts;
   };
@@ -46,7 +48,8 @@ export function createNatives(deps: Deps, own: OwnResources = NOTHING_OWN): Map<
   async function promptOf(name: unknown, way: Way): Promise<Prompt> {
     const exposed = String(name);
     const find = () => prompts().get(exposed);
-    const mayHave = (server: string) => mayBeOf(server, exposed, settings.naming);
+    const mayHave = ({ name: server, entry: { spec } }: ServerView) =>
+      mayBeOf(spec.label ?? server, exposed, settings.naming);
     const prompt = find() ?? (await seek({ find, mayHave, lists: 'all' }, deps));
     if (prompt !== undefined) return prompt;
     router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(exposed), way);

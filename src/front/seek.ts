@@ -1,12 +1,13 @@
 /** Finds what a client names and nothing that is known has: it may be listed right now, or be newer than what is known. */
 import type { Wanted } from '../catalog/catalog.ts';
+import type { ServerView } from '../router/router.ts';
 import type { FrontDeps } from './front.ts';
 
 export interface Sought<T> {
   /** Looks among what is known. */
   find(): T | undefined;
   /** Whether something of that server can have such a name (default: of any). */
-  mayHave?(server: string): boolean;
+  mayHave?(server: ServerView): boolean;
   /** The lists that it can be in (default: tools). */
   lists?: 'tools' | 'all';
   /** Servers that may be started to look (default: those that were never listed in this run, and the only one that can have it). */
@@ -22,7 +23,7 @@ export async function seek<T>(
   const { router, listed, verify } = deps;
   await listed(undefined, lists);
   if (find() !== undefined) return find();
-  const servers = router.servers().filter(({ name }) => mayHave(name));
+  const servers = router.servers().filter(mayHave);
   const wanted: Wanted = { lists, start: start ?? (servers.length === 1 ? 'always' : 'stored') };
   await new Promise<void>((resolve) => {
     // What one of them has does not wait for the others.

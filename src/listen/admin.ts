@@ -1,4 +1,5 @@
 /** `/api/servers` and `/api/reload`: changes at run time, for tokens with `"admin": true` only. */
+import { isServerName, NAME_RULE } from '../config/names.ts';
 import { plain } from '../exact.ts';
 import { asName } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
@@ -14,17 +15,15 @@ interface Deed {
   target?: string;
 }
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-
 export const serveAdd: Serve = (visit, served) =>
   byAdmin(visit, served, async (admin) => {
     const entry = await readEntry(visit, served);
     if (entry === undefined) return;
     const { name, ...fields } = entry;
-    if (typeof name !== 'string' || !NAME.test(name))
-      return sendError(visit.response, 422, '"name" must be 1 to 64 letters, digits, "-" or "_"');
+    if (typeof name !== 'string' || !isServerName(name))
+      return sendError(visit.response, 422, `"name" must be ${NAME_RULE}`);
     if (isKnown(served, name)) {
-      const hint = `PATCH /api/servers/${name} changes it`;
+      const hint = `PATCH /api/servers/${encodeURIComponent(name)} changes it`;
       return sendError(visit.response, 409, { message: `there is a server "${name}" already`, hint });
     }
     const edit = { kind: 'add', name, entry: fields } as const;
@@ -116,7 +115,7 @@ function isWithin(value: unknown, depth: number): boolean {
 /** The name in the path; where it is none that a server can have, the answer is on its way. */
 function nameIn({ parts, response }: Visit): string | undefined {
   const name = parts.get('name') ?? '';
-  if (NAME.test(name)) return name;
+  if (isServerName(name)) return name;
   sendError(response, 404, `no server is called "${asName(name)}"`);
   return undefined;
 }

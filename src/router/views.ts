@@ -53,7 +53,7 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
     catalog.servers(offered()).flatMap((entry) =>
       names(entry)
         .filter((name) => isDenied(entry.name, kind, name))
-        .map((name) => ({ server: entry.name, name })),
+        .map((name) => ({ server: entry.name, label: entry.spec.label, name })),
     );
 
   // Asked at every call, and nearly always the same: written only when a part of it is another.

@@ -52,7 +52,7 @@ export function sameLaunch(one: Member, other: Member): boolean {
   return one.digest === other.digest && sameJson(launchFields(one.spec), launchFields(other.spec));
 }
 
-function launchFields({ place, tools, resources, prompts, description, title, ...fields }: ServerSpec): unknown {
+function launchFields({ place, tools, resources, prompts, description, title, label, ...fields }: ServerSpec): unknown {
   return { ...fields, folder: dirname(place.file) };
 }
 

@@ -2,6 +2,7 @@
 import { renameSync, statSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileNameOf } from '../config/names.ts';
 import { messageOf } from '../errors.ts';
 import { ensureFolder } from '../files.ts';
 import type { Log } from '../observe/log.ts';
@@ -49,7 +50,7 @@ export function createStderrFiles({ folder, log, maxBytes = 1024 * 1024 }: Stder
 
   return {
     write(server, line) {
-      const file = files.get(server) ?? newFile(join(folder, `${server}.log`));
+      const file = files.get(server) ?? newFile(join(folder, `${fileNameOf(server)}.log`));
       files.set(server, file);
       if (file.pending.length > MAX_PENDING) file.dropped += 1;
       else file.pending += `${new Date().toISOString()} ${line}\n`;
