@@ -156,6 +156,8 @@ export interface Settings {
   health: { enabled: boolean; interval: number; failures: number };
   limits: {
     resultChars: number;
+    /** UTF-8 bytes of a result, for clients that count those; never in a file. */
+    resultBytes?: number;
     resultStore: number;
     concurrentCalls: number;
     children: number;

@@ -16,6 +16,8 @@ export interface KnownClient {
   reads?: 'text' | 'structured' | 'both';
   /** Characters of the text of a result that reach the model. */
   resultChars?: number;
+  /** The same in bytes of UTF-8, where the client counts those. */
+  resultBytes?: number;
   /** A longer result goes to a file, unless the tool is marked, and the model is shown so much of its beginning. */
   aside?: { above: number; shown: number };
   /** The client decides by `readOnlyHint` whether a tool may run without approval. */
@@ -56,12 +58,12 @@ export const CLIENTS: KnownClient[] = [
     defers: { description: 0, unless: 'anthropic/alwaysLoad' },
   },
   {
-    // The model reads structuredContent alone, and about 12,000 characters of a result; approval by readOnlyHint: seen in
-    // @openai/codex 0.169.
+    // The model reads structuredContent alone, and 12,000 bytes of a result with a line of Codex before it, whatever the number of its
+    // blocks; the middle is left out. Approval by readOnlyHint: seen in @openai/codex 0.169.
     title: 'Codex',
     names: ['codex-mcp-client'],
     reads: 'structured',
-    resultChars: 12_000,
+    resultBytes: 11_500,
     approvesReads: true,
   },
   {
@@ -146,7 +148,8 @@ export function settingsFor<S extends Pick<Settings, 'front' | 'limits'>>(settin
   const structured = front.structured === 'auto' && readsStructured(client) ? 'never' : front.structured;
   const execSplit = front.execSplit ?? client.approvesReads ?? null;
   const resultChars = Math.min(limits.resultChars, client.resultChars ?? Number.POSITIVE_INFINITY);
-  return { ...settings, front: { ...front, structured, execSplit }, limits: { ...limits, resultChars } };
+  const bounds = { resultChars, ...(client.resultBytes !== undefined && { resultBytes: client.resultBytes }) };
+  return { ...settings, front: { ...front, structured, execSplit }, limits: { ...limits, ...bounds } };
 }
 
 /** The same for one client, worked out again when it has introduced itself. */

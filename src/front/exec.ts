@@ -21,9 +21,6 @@ export interface ExecOptions {
   runs: 'everything' | 'read-only';
 }
 
-/** Characters that the result of one call of a batch may have at least. */
-const MIN_SLOT = 2000;
-
 export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Params, way: Way) => Promise<ToolResult> {
   const { router, shelf, meter } = deps;
   const dialect = dialectOf(deps.settings.front);
@@ -52,7 +49,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     });
   }
 
-  async function run(args: Params, way: Way, maxChars?: number): Promise<Slot<ToolResult> & Located> {
+  async function run(args: Params, way: Way, among?: number): Promise<Slot<ToolResult> & Located> {
     const { settings } = deps;
     const select = await readSelect(args.select);
     const target = await find(args, way);
@@ -64,7 +61,7 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
       arguments: argumentsOf(args),
       noted: (said) => void notes.push(...said),
       // In a batch no single call may answer with a question.
-      questions: maxChars === undefined ? 'pass' : 'ask',
+      questions: among === undefined ? 'pass' : 'ask',
     });
     if (asksForInput(answer)) return { ...target, shown: answer };
     const result = exposeLinks(answer, target.server, settings.naming.resources);
@@ -74,23 +71,22 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
       title: `${target.server}.${target.tool}`,
       readOn: (part) => written(dialect.inspect, part),
       select,
-      ...(maxChars !== undefined && { maxChars }),
+      ...(among !== undefined && { among }),
     });
     meter.result(answer, shaped, knownClient(deps.caller.clientInfo));
     const shown = withNotes(shaped, notes);
     // Only another call of the same batch can refer to it.
-    const isReferable = maxChars !== undefined && result.isError !== true;
+    const isReferable = among !== undefined && result.isError !== true;
     return { ...target, shown, ...(isReferable && { values: referable(result) }) };
   }
 
   /** What else the request holds belongs to it as a whole, and no single call may have it. */
   async function runAll(calls: Params[], { extra: _, ...way }: Way): Promise<ToolResult> {
     const { settings } = deps;
-    const share = Math.max(MIN_SLOT, Math.floor(settings.limits.resultChars / calls.length));
     const progress = shareProgress(calls.length, way.progress);
     const slots = await runBatch<ToolResult>(calls, {
       async run(call, index) {
-        const slot = await run(call, { ...way, ...progress?.of(index) }, share);
+        const slot = await run(call, { ...way, ...progress?.of(index) }, calls.length);
         progress?.done(index);
         return slot;
       },

@@ -3,10 +3,11 @@ import type { Tool } from '../catalog/list.ts';
 import { unansweredLists } from '../catalog/list-requests.ts';
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
+import { fits } from '../render/page.ts';
 import { isLarger } from '../render/size.ts';
 import { cut, oneLine } from '../render/text.ts';
 import { firstSentence, hasNestedArguments, parameterList, renderTool } from '../render/typescript.ts';
-import { presentText } from '../router/results.ts';
+import { presentText, roomOf } from '../router/results.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
 import type { Params } from '../wire/message.ts';
 import { dialectOf, written } from './dialect.ts';
@@ -96,7 +97,7 @@ export function describeServer(
   for (const [index, form] of FORMS.entries()) {
     const note = index === 0 ? [] : ['(too many tools to say everything here: look one up for its signature)'];
     text = [head, ...note, ...server.tools.map((tool) => form(tool, maxDescription))].join('\n');
-    if (text.length <= limits.resultChars) break;
+    if (fits(text, roomOf({ limits }))) break;
   }
   return text;
 }

@@ -65,14 +65,17 @@ function deferred(tool: Tool, server: string, { defers }: Partial<KnownClient>):
 }
 
 /** Characters of a result that the model of a client is shown; of one that nobody knows, those of the text. */
-export function shownLength(result: ToolResult, { reads, resultChars, aside }: Partial<KnownClient> = {}): number {
+export function shownLength(
+  result: ToolResult,
+  { reads, resultChars, resultBytes, aside }: Partial<KnownClient> = {},
+): number {
   const { structuredContent } = result;
   const text = textLength(result);
   const isRead = structuredContent !== undefined && (reads === 'structured' || reads === 'both');
   const structured = isRead ? JSON.stringify(structuredContent).length : 0;
   const length = isRead && reads === 'structured' ? structured : text + structured;
   if (aside !== undefined && length > aside.above) return aside.shown;
-  return Math.min(length, resultChars ?? Number.POSITIVE_INFINITY);
+  return Math.min(length, resultChars ?? resultBytes ?? Number.POSITIVE_INFINITY);
 }
 
 /** Characters of text in a result. */

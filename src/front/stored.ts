@@ -1,10 +1,10 @@
 /** `inspect {result}`: a page of a result that was too large, a part of it, or the places where a text occurs in it. */
 import { McpxError } from '../errors.ts';
 import { pieceBlocks, textBlock } from '../render/block.ts';
-import { findInText, pageText } from '../render/page.ts';
+import { findInText, pageWithin } from '../render/page.ts';
 import { readJson, readProblem } from '../router/json-text.ts';
 import { compileProjection } from '../router/project.ts';
-import { nothingIn, presentValue } from '../router/results.ts';
+import { nothingIn, presentValue, roomOf } from '../router/results.ts';
 import type { ToolResult } from '../router/router.ts';
 import { type Kept, RESULT_LIFE, type Stored } from '../router/shelf.ts';
 import type { Params } from '../wire/message.ts';
@@ -64,11 +64,11 @@ function find(stored: Found, query: unknown, { settings }: Deps): ToolResult {
 }
 
 function page(stored: Found, args: Params, { settings }: Deps): ToolResult {
-  const max = settings.limits.resultChars;
+  const room = roomOf(settings);
   const offset = integer(args, 'offset', 0, 0);
-  const limit = Math.min(integer(args, 'limit', PAGE, 1), max);
-  const { text, next } = pageText(stored.text, offset, limit);
-  const end = Math.min(offset + limit, stored.text.length);
+  const limit = Math.min(integer(args, 'limit', PAGE, 1), room.chars);
+  const { text, next } = pageWithin(stored.text, offset, { ...room, chars: limit });
+  const end = next ?? stored.text.length;
   if (offset >= stored.text.length) {
     return textResult(`[there is nothing after character ${stored.text.length}, the end of "${stored.id}"]`);
   }

@@ -12,6 +12,29 @@ export function pageText(text: string, offset: number, limit: number): Page {
   return { text: text.slice(boundary(text, offset), boundary(text, end)), ...(end < text.length && { next: end }) };
 }
 
+/** How much text may be sent: characters, and bytes of UTF-8, which some clients count. */
+export interface Room {
+  chars: number;
+  bytes: number;
+}
+
+export function fits(text: string, { chars, bytes }: Room): boolean {
+  return text.length <= chars && (text.length * MAX_BYTES <= bytes || Buffer.byteLength(text) <= bytes);
+}
+
+/** Bytes of UTF-8 that a UTF-16 unit takes at most. */
+const MAX_BYTES = 3;
+
+/** A page that fits; it is shorter than asked for where its characters take more bytes than there is room for. */
+export function pageWithin(text: string, offset: number, room: Room): Page {
+  for (let limit = room.chars; ; ) {
+    const page = pageText(text, offset, limit);
+    if (limit <= 0 || fits(page.text, { ...room, chars: Number.POSITIVE_INFINITY })) return page;
+    const share = room.bytes / Buffer.byteLength(page.text);
+    limit = Math.min(limit - 1, Math.floor(page.text.length * share));
+  }
+}
+
 /** The place itself, or the one before it where it lies inside a surrogate pair. */
 function boundary(text: string, at: number): number {
   if (at <= 0 || at >= text.length) return Math.max(0, Math.min(at, text.length));

@@ -2,7 +2,7 @@
 import type { Settings } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import { exactBlock, ownText, pieceBlocks, type Text, textBlock } from '../render/block.ts';
-import { pageText } from '../render/page.ts';
+import { fits, pageWithin, type Room } from '../render/page.ts';
 import { renderShape } from '../render/shape.ts';
 import { isLarger } from '../render/size.ts';
 import { MAX_TOON, renderJson } from '../render/toon.ts';
@@ -22,8 +22,8 @@ export interface Shaping {
   select?: Projection | undefined;
   /** Characters shown of what is too large (default 2,000). */
   head?: number;
-  /** Characters of text that may be sent; default `limits.resultChars`. */
-  maxChars?: number;
+  /** How many results share what may be sent; default 1. */
+  among?: number;
   /** The blocks that it is shown after. */
   before?: unknown[];
 }
@@ -157,22 +157,19 @@ function ownBlock(block: Text): Text {
 
 /** The content with a head and a handle in place of what is too large; undefined where nothing is. */
 async function withHandle(reading: Reading, content: unknown[], shaping: Shaping): Promise<unknown[] | undefined> {
-  const limit = limitOf(shaping);
+  const room = roomOf(shaping.settings, shaping.among);
   const texts = content.filter(isText).map(({ text }) => text);
-  const length = texts.reduce((total, text) => total + text.length, 0);
+  const joined = texts.length === 1 ? (texts[0] ?? '') : texts.join('\n');
   const { structuredContent } = reading.result;
-  if (length > limit) {
+  if (!fits(joined, room)) {
     const value = isPlain(reading) ? undefined : reading.values().at(-1);
     const isRendered = texts.length === 1 && (structuredContent === undefined || reading.texts.length === 0);
-    const blocks = await present(
-      { text: texts.length === 1 ? (texts[0] ?? '') : texts.join('\n'), value, isRendered },
-      shaping,
-    );
+    const blocks = await present({ text: joined, value, isRendered }, shaping);
     const first = content.findIndex(isText);
     return blocks && content.flatMap((block, index) => (index === first ? blocks : isText(block) ? [] : [block]));
   }
   const hosts = shaping.settings.front.structured;
-  if (structuredContent === undefined || hosts !== 'auto' || !isLarger(structuredContent, limit)) return undefined;
+  if (structuredContent === undefined || hosts !== 'auto' || !isLarger(structuredContent, room.chars)) return undefined;
   const text = renderJson(structuredContent, shaping.settings.compression);
   const before = rendered(content, reading.result.content ?? []);
   const blocks = await present({ text, value: structuredContent, isRendered: true }, { ...shaping, before });
@@ -190,12 +187,13 @@ interface Document {
 /** Head and handle; undefined where the text fits. */
 async function present(document: Document, shaping: Presenting): Promise<Text[] | undefined> {
   const { text, value } = document;
-  const limit = limitOf(shaping);
-  if (text.length <= limit) return undefined;
+  const room = roomOf(shaping.settings, shaping.among);
+  if (fits(text, room)) return undefined;
   const stored = await keep(document, shaping);
   const type = value === undefined ? [] : [`type: ${renderShape(value)}`];
   if ('notKept' in stored) return notKept(text, shaping, { why: stored.notKept, type });
-  const head = pageText(text, 0, Math.min(shaping.head ?? HEAD, limit));
+  const chars = Math.min(shaping.head ?? HEAD, room.chars);
+  const head = pageWithin(text, 0, shaping.among === undefined ? { ...room, chars } : besideHandle(room, chars));
   const read = (args: Params) => shaping.readOn({ result: stored.id, ...args });
   const about = [
     `[${head.text.length} of ${text.length} characters; the whole is kept for ${RESULT_LIFE / 60_000} minutes as "${stored.id}"]`,
@@ -209,7 +207,7 @@ async function present(document: Document, shaping: Presenting): Promise<Text[] 
 
 /** As much as may be sent, and what became of the rest. */
 function notKept(text: string, shaping: Presenting, { why, type }: { why: string; type: string[] }): Text[] {
-  const head = pageText(text, 0, limitOf(shaping)).text;
+  const head = pageWithin(text, 0, roomOf(shaping.settings, shaping.among)).text;
   const about = [
     `[${head.length} of ${text.length} characters; the rest is not kept: ${why}]`,
     ...type,
@@ -226,8 +224,20 @@ function keep({ text, value, isRendered }: Document, { shelf, title }: Presentin
   return shelf.put({ text, isJson, ...(isJson && json !== text && { json }), title });
 }
 
-function limitOf({ maxChars, settings }: Presenting): number {
-  return maxChars ?? settings.limits.resultChars;
+/** Characters that the result of one call of a batch may have at least. */
+const MIN_SLOT = 500;
+/** About as many as the lines of a handle have. */
+const HANDLE = 400;
+
+/** What may be sent of one result among several. */
+export function roomOf({ limits }: Pick<Settings, 'limits'>, among = 1): Room {
+  const share = (whole: number) => (among === 1 ? whole : Math.max(MIN_SLOT, Math.floor(whole / among)));
+  return { chars: share(limits.resultChars), bytes: share(limits.resultBytes ?? Number.POSITIVE_INFINITY) };
+}
+
+/** In a batch the share of a result has to do for its head and its handle. */
+function besideHandle({ chars, bytes }: Room, most: number): Room {
+  return { chars: Math.min(most, chars - HANDLE), bytes: bytes - HANDLE };
 }
 
 function readResult(result: ToolResult): Reading {

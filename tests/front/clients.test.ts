@@ -51,6 +51,8 @@ test('a result is kept and cut before the client cuts it', () => {
   expect(limit('@cline/core', 40_000)).toBe(8000);
   expect(limit('@cline/core', 5000)).toBe(5000);
   expect(limit('somebody-else', 40_000)).toBe(40_000);
+  expect(settingsFor(DEFAULTS, { name: 'codex-mcp-client' }).limits.resultBytes).toBe(11_500);
+  expect(settingsFor(DEFAULTS, { name: 'somebody-else' }).limits.resultBytes).toBeUndefined();
 });
 
 test('exec_read is offered to clients that approve tools by annotation, unless the config says otherwise', () => {

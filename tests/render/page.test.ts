@@ -1,7 +1,7 @@
 /** Pages of a text and the places where a text occurs in it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findInText, pageText } from '../../src/render/page.ts';
+import { findInText, pageText, pageWithin } from '../../src/render/page.ts';
 import { processorTime } from '../setup/processor.ts';
 
 /** Every kind of text, with pairs, halves of pairs and combining characters. */
@@ -18,6 +18,21 @@ describe('pages', () => {
         let read = '';
         for (let offset: number | undefined = 0; offset !== undefined; ) {
           const page = pageText(text, offset, limit);
+          read += page.text;
+          offset = page.next;
+        }
+        expect(read).toBe(text);
+      }),
+    );
+  });
+
+  test('pages that are bounded in bytes keep the bound and give the whole text again', () => {
+    fc.assert(
+      fc.property(TEXT, fc.integer({ min: 12, max: 50 }), (text, bytes) => {
+        let read = '';
+        for (let offset: number | undefined = 0; offset !== undefined; ) {
+          const page = pageWithin(text, offset, { chars: 20, bytes });
+          expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(bytes);
           read += page.text;
           offset = page.next;
         }
