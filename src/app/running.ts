@@ -166,6 +166,7 @@ export function accessOf(running: Running, principal: Principal | undefined): Ac
   const current: Access = {
     allows: (address) => running.access.allows(address),
     allowsServer: (server) => running.access.allowsServer(server),
+    allowsAll: (server) => running.access.allowsAll(server),
   };
   return principal === undefined ? current : narrowAccess(current, principal);
 }

@@ -25,6 +25,7 @@ import { createAggregate } from './aggregate.ts';
 import { createChanges } from './changes.ts';
 import { settingsOf } from './clients.ts';
 import { createCompact } from './compact.ts';
+import { createExtensionRelay } from './extensions.ts';
 import { createGate } from './gate.ts';
 import { createHearing } from './hearing.ts';
 import type { Meter } from './meter.ts';
@@ -167,6 +168,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ['tools/call', callTool],
   ]);
 
+  const extension = kind === 'aggregate' ? createExtensionRelay(deps) : undefined;
   const { isWanted, hear } = createHearing(deps, { pages, notify: downstream.notify });
 
   return {
@@ -175,7 +177,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId, verbatim }) {
       // Some clients never say so, and go ahead.
       if (method !== 'initialize') arrive();
-      const answer = methods.get(method);
+      const answer = methods.get(method) ?? extension?.(method);
       if (answer === undefined) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`));
       const meta = passableMeta(params);
       const told = notify && ((method: string, said?: Params) => isWanted(method, said) && notify(method, said));

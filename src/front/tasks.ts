@@ -1,13 +1,12 @@
 /** Tasks as MCP itself has them, of the one server that does each: asked for, listed, answered and cancelled by who began them. */
 import { RpcError } from '../errors.ts';
-import type { ServerView } from '../router/router.ts';
+import type { Router, ServerView } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, METHOD_NOT_FOUND, type Params } from '../wire/message.ts';
+import { announcedExtensions, TASKS_EXTENSION } from './extensions.ts';
 import type { FrontDeps } from './front.ts';
 import { exposeOutcome } from './links.ts';
 import type { Native } from './natives.ts';
 
-/** The extension that has tasks in the modern era. */
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 const ABOUT_ONE = ['tasks/get', 'tasks/result', 'tasks/update', 'tasks/cancel'];
 
 type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed'>;
@@ -65,17 +64,11 @@ export function createTaskMethods({ router, settings, listed }: Deps): Map<strin
 }
 
 /** What a front may say that it can do beyond the usual, for servers that can. */
-export function extrasOf(servers: ServerView[]): Params {
+export function extrasOf(servers: ServerView[], router: Pick<Router, 'seesAll'>): Params {
   const all = servers.map(({ entry }) => entry.hello?.capabilities ?? {});
   const [tasks, ...others] = all.map((one) => one.tasks).filter(isRecord);
   const { list: _, ...listless } = tasks ?? {};
-  const extensions = Object.assign(
-    {},
-    ...all
-      .map((one) => one.extensions)
-      .filter(isRecord)
-      .reverse(),
-  );
+  const extensions = announcedExtensions(servers, router);
   const experimental = all.length === 1 ? all[0]?.experimental : undefined;
   return {
     ...(tasks && { tasks: others.length === 0 ? tasks : listless }),

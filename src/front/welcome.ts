@@ -1,6 +1,6 @@
 /** The answer to `initialize`: the version, what can be asked for, and who is speaking. */
 import type { FrontKind } from '../config/config.ts';
-import type { ServerView } from '../router/router.ts';
+import type { Router, ServerView } from '../router/router.ts';
 import { agreedVersion } from '../upstream/revisions.ts';
 import { VERSION } from '../version.ts';
 import { isRecord, type Params } from '../wire/message.ts';
@@ -35,7 +35,12 @@ export async function introduce(params: Params, { kind, face, deps }: Session): 
   }
   await deps.listed();
   const servers = deps.router.servers();
-  return { protocolVersion, capabilities: unionOf(servers), ...own, ...transparent(servers, deps.settings) };
+  return {
+    protocolVersion,
+    capabilities: unionOf(servers, deps.router),
+    ...own,
+    ...transparent(servers, deps.settings),
+  };
 }
 
 /** In front of a single server, with plain names and kept URIs, mcpx is that server. */
@@ -48,7 +53,7 @@ function transparent(servers: ServerView[], { naming }: FrontDeps['settings']): 
 }
 
 /** What any upstream can do, mcpx can do; lists may change by themselves when upstreams come and go. What one that nobody has met yet can do is not ruled out: no client asks a second time. */
-function unionOf(servers: ServerView[]): Params {
+function unionOf(servers: ServerView[], router: Pick<Router, 'seesAll'>): Params {
   const all = servers.map(({ entry }) => entry.hello?.capabilities ?? EVERYTHING);
   const any = (capability: string) => all.some((one) => one[capability] !== undefined);
   const subscribe = all.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
@@ -59,7 +64,7 @@ function unionOf(servers: ServerView[]): Params {
     ...(any('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
     ...(any('completions') && { completions: {} }),
     ...(any('logging') && { logging: {} }),
-    ...extrasOf(servers),
+    ...extrasOf(servers, router),
   };
 }
 

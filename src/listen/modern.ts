@@ -1,6 +1,7 @@
 /** MCP of 2026-07-28 over HTTP: every request stands alone, questions come as results, changes on a stream of their own. */
 
 import type { Tool } from '../catalog/list.ts';
+import { isExtensionMethod } from '../front/extensions.ts';
 import type { Downstream } from '../front/front.ts';
 import { isUnknown } from '../router/reverse.ts';
 import { IncomingCall } from '../wire/incoming.ts';
@@ -72,8 +73,9 @@ async function answer(
   reply.give({ jsonrpc: '2.0', id: request.id, ...answered }, status);
 }
 
-/** A front may have no tasks, which is as good as no such method. */
+/** A front may have no tasks or no such extension, which is as good as no such method. */
 function statusOf({ method }: RpcRequest, code: number): number {
   if (code === MISSING_CAPABILITY || code === HEADER_MISMATCH) return 400;
-  return code === METHOD_NOT_FOUND && method.startsWith('tasks/') ? 404 : 200;
+  const mayBeMissing = method.startsWith('tasks/') || isExtensionMethod(method);
+  return code === METHOD_NOT_FOUND && mayBeMissing ? 404 : 200;
 }

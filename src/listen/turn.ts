@@ -3,6 +3,7 @@ import { canonical } from '../catalog/digest.ts';
 import type { Tool } from '../catalog/list.ts';
 import { RpcError, toRpcError } from '../errors.ts';
 import { parseExact } from '../exact.ts';
+import { isExtensionMethod } from '../front/extensions.ts';
 import { isForClient, pagesIn } from '../front/pages.ts';
 import { MODERN_VERSION, SERVER_META } from '../upstream/revisions.ts';
 import { asksForInput, type Inputs, mayBeAsked } from '../upstream/rounds.ts';
@@ -59,9 +60,11 @@ export interface Turn {
   answer(): Promise<{ result: unknown } | { error: RpcFailure }>;
 }
 
-/** Undefined for a method that this era has. */
+/** Undefined for a method that this era has, or that an extension may have. */
 export function unknownMethod({ method }: Pick<RpcRequest, 'method'>): Refused | undefined {
-  return METHODS.has(method) ? undefined : { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` };
+  return METHODS.has(method) || isExtensionMethod(method)
+    ? undefined
+    : { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` };
 }
 
 /** Begins a request, or goes on with it. */

@@ -3,7 +3,7 @@
 import { InOrder } from '../in-flight.ts';
 import { gather } from './gather.ts';
 
-export type CallKind = 'tool' | 'prompt' | 'resource' | 'task';
+export type CallKind = 'tool' | 'prompt' | 'resource' | 'task' | 'extension';
 
 /** How a call ended: the tool's own failure, ours or the upstream's, arguments that do not fit, not permitted. */
 export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused' | 'denied';

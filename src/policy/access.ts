@@ -18,6 +18,8 @@ export interface Access {
   allows(address: Address): boolean;
   /** False where nothing of a server may be used: then the server itself is as good as missing. */
   allowsServer(server: string): boolean;
+  /** Whether no filter keeps anything of a server back: what has no name to be judged by may be used only then. */
+  allowsAll(server: string): boolean;
 }
 
 export interface AccessRules {
@@ -50,6 +52,12 @@ export function createAccess({ profile, policy }: AccessRules): Access {
     },
     allowsServer: (server) =>
       servers.has(server) && !policy.deny.some((pattern) => covers(pattern, server)) && leavesSome(profile, server),
+    allowsAll(server) {
+      const own = servers.get(server);
+      if (own === undefined || policy.deny.some((pattern) => reaches(pattern, server))) return false;
+      const isOpen = Object.values(FIELD).every((field) => own[field].allow === undefined && !own[field].deny?.length);
+      return isOpen && leavesAll(profile, server);
+    },
   };
 }
 
@@ -65,7 +73,17 @@ export function narrowAccess(access: Access, filters: TokenFilters): Access {
       access.allows(address) &&
       passes(filters[FIELD[address.kind]], (pattern) => matchesAddress(pattern, address.server, address.name)),
     allowsServer: (server) => named(server) && access.allowsServer(server) && leavesSome(filters, server),
+    allowsAll: (server) => named(server) && access.allowsAll(server) && leavesAll(filters, server),
   };
+}
+
+/** Whether the filters let everything of a server through. */
+function leavesAll(filters: Filters, server: string): boolean {
+  return Object.values(FIELD).every((field) => {
+    const { allow, deny } = filters[field];
+    if (deny?.some((pattern) => reaches(pattern, server))) return false;
+    return allow?.some((pattern) => covers(pattern, server)) ?? true;
+  });
 }
 
 /** Whether the filters may let anything of a server through. */

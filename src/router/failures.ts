@@ -2,7 +2,7 @@
 import { McpxError, RpcError } from '../errors.ts';
 import type { Kind } from '../policy/access.ts';
 import { asName } from '../render/text.ts';
-import { RESOURCE_NOT_FOUND } from '../wire/message.ts';
+import { METHOD_NOT_FOUND, RESOURCE_NOT_FOUND } from '../wire/message.ts';
 import type { ToolCall } from './request.ts';
 
 /** A code says enough for a record, and holds nothing of what was sent. */
@@ -28,7 +28,8 @@ export function describe(error: unknown, server: string, name: string): unknown 
 }
 
 /** For what is denied: as if its server did not have it. */
-export function unknownThing(kind: Kind, name: string): Error {
+export function unknownThing(kind: Kind | 'task' | 'extension', name: string): Error {
+  if (kind === 'extension') return new RpcError(METHOD_NOT_FOUND, `Method not found: ${name}`);
   if (kind === 'resource') return new RpcError(RESOURCE_NOT_FOUND, 'Resource not found', { uri: name });
   return new McpxError('not_found', `there is no ${kind} "${asName(name)}"`);
 }

@@ -1,5 +1,5 @@
 /** What a downstream asks for, as the router takes it. */
-import type { Kind } from '../policy/access.ts';
+import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Inputs } from '../upstream/rounds.ts';
 import type { Params } from '../wire/message.ts';
@@ -50,8 +50,8 @@ export interface ToolCall extends Way, Questioned {
 /** Anything but a tool call that one server answers. */
 export interface Forward extends Way, Questioned {
   server: string;
-  /** What is authorized: a prompt by its name, a resource by its own URI. A task belongs to who began it. */
-  kind: Exclude<Kind, 'tool'> | 'task';
+  /** What is authorized: a prompt by its name, a resource by its own URI. A task belongs to who began it. A method of an extension is for those who may use all of the server. */
+  kind: Exclude<Kind, 'tool'> | 'task' | 'extension';
   name: string;
   method: string;
   params: Params;
@@ -59,4 +59,10 @@ export interface Forward extends Way, Questioned {
   via?: Connection | undefined;
   /** Told where it goes, before it is sent; may refuse it. */
   routed?: ((via: Connection) => void) | undefined;
+}
+
+/** Whether a client may ask for this. */
+export function permits(access: Access, { server, kind, name }: Pick<Forward, 'server' | 'kind' | 'name'>): boolean {
+  if (kind === 'task') return true;
+  return kind === 'extension' ? access.allowsAll(server) : access.allows({ server, kind, name });
 }

@@ -17,7 +17,7 @@ import { createExperience, type Experience } from './experience.ts';
 import { describe, isHeld, noResult, reasonOf, unknownThing, withdrawn } from './failures.ts';
 import { badArguments, unknownServer, unknownTool } from './missing.ts';
 import { type Looked, ShownTool } from './reliance.ts';
-import type { Forward, ToolCall, ToolResult, Way } from './request.ts';
+import { type Forward, permits, type ToolCall, type ToolResult, type Way } from './request.ts';
 import { readShallow } from './shallow.ts';
 import { createTasks, type OwnTasks } from './tasks.ts';
 import { send } from './ties.ts';
@@ -32,6 +32,8 @@ export interface Router {
   servers(): ServerView[];
   /** Whether anything of a server may be used, or one of its resources. */
   sees(server: string, resource?: string): boolean;
+  /** Whether everything of a server may be used. */
+  seesAll(server: string): boolean;
   /** Another one whenever what `servers` answers may have changed. */
   revision(): string;
   /** One server, listed first if it has not been; throws not_found with the nearest names. */
@@ -238,7 +240,7 @@ export function createRouter(deps: RouterDeps): Router {
     // A server that has been met is asked, also where it does not list its tools.
     if (views.entry(server)?.hello === undefined) await known(server);
     const begun: CallStart = { kind, server, name, method, request: request.requestId, arguments: params };
-    if (kind !== 'task' && !access.allows({ server, kind, name })) {
+    if (!permits(access, request)) {
       denied(begun);
       throw unknownThing(kind, name);
     }
@@ -246,7 +248,8 @@ export function createRouter(deps: RouterDeps): Router {
     enter(admission, request, record);
     try {
       const whole = meta === undefined ? params : { ...params, _meta: meta };
-      const how = { transparent: kind === 'task', repeatable: kind !== 'task' };
+      const isKnown = kind === 'prompt' || kind === 'resource';
+      const how = { transparent: !isKnown, repeatable: isKnown };
       const via = request.via ?? connectionTo(server, request);
       request.routed?.(via);
       const result = await send(via, method, whole, request, how);
@@ -264,6 +267,7 @@ export function createRouter(deps: RouterDeps): Router {
     servers,
     sees: (server, uri) =>
       access.allowsServer(server) && (uri === undefined || access.allows({ server, kind: 'resource', name: uri })),
+    seesAll: access.allowsAll,
     revision: views.revision,
     server: async (name) => views.of(await known(name)),
     async tool(server, tool) {

@@ -175,7 +175,7 @@ describe('what servers can do beyond the usual', () => {
     const second = { tasks: TASKS, extensions: { 'com.example/x': {}, 'com.example/z': {} } };
     expect(await hello({ one: worker('one', first), two: worker('two', second) })).toEqual([
       listless,
-      { 'com.example/x': { first: 1 }, 'com.example/z': {} },
+      { 'com.example/z': {} },
       undefined,
     ]);
     expect(await hello({ one: worker('one', {}) })).toEqual([undefined, undefined, undefined]);

@@ -103,6 +103,19 @@ describe('servers', () => {
     );
   };
 
+  test.each<[string, { deny?: string[]; profile?: typeof all; token?: TokenFilters }, string[]]>([
+    ['all of them', {}, ['git', 'time']],
+    ['not those that the policy denies a part of', { deny: ['git.drop_*'] }, ['time']],
+    ['none where any may be denied a part', { deny: ['drop_*'] }, []],
+    ['those of which a profile lets everything through', { profile: three({ allow: ['git.*'] }) }, ['git']],
+    ['not those of which a token is denied a part', { token: { ...all, prompts: { deny: ['time.x'] } } }, ['git']],
+    ['those that a token names', { token: { ...all, servers: ['ti*'] } }, ['time']],
+  ])('may be used as a whole: %s', (_, { deny = [], profile = all, token = all }, open) => {
+    const servers = [server('git'), server('time'), { ...server('cut'), tools: { deny: ['x'] } }];
+    const access = narrowAccess(createAccess({ profile: { ...profile, servers }, policy: { deny } }), token);
+    expect(['git', 'time', 'cut', 'nobody'].filter((name) => access.allowsAll(name))).toEqual(open);
+  });
+
   test.each<[string, Parameters<typeof check>[0], string[]]>([
     ['are all there without filters', {}, ['git', 'github', 'time']],
     ['are missing where the policy denies all of them', { deny: ['git*.*'] }, ['time']],
