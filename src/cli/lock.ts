@@ -52,8 +52,8 @@ async function settle({ file, servers, target }: Locking, accepting: boolean): P
 }
 
 function row(server: Compared, accepting: boolean): string[] {
-  const { name, live } = server;
-  return [name, live.size === 1 ? '1 tool' : `${live.size} tools`, said(server, accepting)];
+  const { name, usable } = server;
+  return [name, usable === 1 ? '1 tool' : `${usable} tools`, said(server, accepting)];
 }
 
 function said({ isNew, changes }: Compared, accepting: boolean): string {
@@ -71,7 +71,7 @@ function counted(changes: Change[]): string {
     .join(', ');
 }
 
-function describe({ name, live, isNew, changes }: Compared, accepting: boolean): unknown {
+function describe({ name, usable, isNew, changes }: Compared, accepting: boolean): unknown {
   const state = isNew ? 'locked' : changes.length === 0 ? 'unchanged' : accepting ? 'accepted' : 'changed';
-  return { server: name, tools: live.size, state, changes: changes.map(({ tool, kind }) => ({ tool, kind })) };
+  return { server: name, tools: usable, state, changes: changes.map(({ tool, kind }) => ({ tool, kind })) };
 }

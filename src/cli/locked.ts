@@ -24,6 +24,8 @@ export interface Compared {
   /** Nothing of it was locked before. */
   isNew: boolean;
   live: Map<string, Locked>;
+  /** How many of them clients may use: what the config filters out is locked as well, but nobody sees it. */
+  usable: number;
   changes: Change[];
   /** Differences that do not count, such as `read: default of "since" (a time)`. */
   ignored: string[];
@@ -69,7 +71,16 @@ export async function compareWithLock(invocation: Invocation, { asked, repairs, 
     const listed = entries.filter((entry) => !failed.includes(entry));
     if (repairs) await repair(file);
     const state = stateOf(file);
-    const servers = listed.map((entry) => compare(entry, state, target?.tool));
+    const usable = new Map(
+      app
+        .router()
+        .servers()
+        .map(({ name, tools }) => [name, tools.length]),
+    );
+    const servers = listed.map((entry) => ({
+      ...compare(entry, state, target?.tool),
+      usable: usable.get(entry.name) ?? 0,
+    }));
     const code = await work({ servers, file, target });
     return failed.length > 0 ? EXIT_CODES.unreachable : code;
   } finally {
@@ -102,7 +113,11 @@ function withoutLock(config: Config): Config {
   return { ...config, settings: { ...config.settings, lock: 'off' } };
 }
 
-function compare({ name, spec, hello, offer }: ServerEntry, state: LockState, tool: string | undefined): Compared {
+function compare(
+  { name, spec, hello, offer }: ServerEntry,
+  state: LockState,
+  tool: string | undefined,
+): Omit<Compared, 'usable'> {
   const key = launchKey(spec);
   const known = state.get(key);
   const live = lockedOf(offer.tools);

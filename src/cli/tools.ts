@@ -1,11 +1,12 @@
 /** `mcpx tools`: every tool of every server, or of one, with its first sentence; with -s those that fit a question. */
+import type { Tool } from '../catalog/list.ts';
 import type { Hit } from '../catalog/search.ts';
-import { McpxError } from '../errors.ts';
+import { McpxError, toMcpxError } from '../errors.ts';
 import { firstSentence } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { note, print, printJson, table } from './output.ts';
-import { reachServers } from './reach.ts';
+import { reachServers, whyMissing } from './reach.ts';
 import { withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
@@ -22,7 +23,7 @@ export function run(invocation: Invocation): Promise<number> {
         if (hits.length === 0) note(`no tool matches "${question}"`);
         if (flags.has('json')) await printJson(hits);
         else if (hits.length > 0) await print(table(hits.map(row)));
-      } else if (flags.has('json')) await printJson(servers.map(({ name, tools }) => ({ server: name, tools })));
+      } else if (flags.has('json')) await printJson(servers.map(described));
       else if (lines.length > 0) await print(table(lines));
       else if (servers.length > 0) note('there are no tools');
       return 0;
@@ -36,6 +37,14 @@ function readQuestion({ flags }: Invocation): string | undefined {
   const question = flags.value('search') ?? '';
   if (question.trim() !== '') return question;
   throw new McpxError('usage', 'say what to search for', { hint: 'mcpx tools -s "what time is it"' });
+}
+
+/** A server that could not be listed says why; its tools are those that were stored, if any. */
+function described(view: ServerView): { server: string; tools: Tool[]; error?: string; hint?: string | undefined } {
+  const { name, tools, entry } = view;
+  if (entry.listing.kind === 'listed') return { server: name, tools };
+  const hint = entry.listing.kind === 'failed' ? toMcpxError(entry.listing.error).hint : undefined;
+  return { server: name, tools, error: whyMissing(view), ...(hint !== undefined && { hint }) };
 }
 
 function rows({ name, tools }: ServerView): string[][] {

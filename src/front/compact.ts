@@ -5,7 +5,7 @@ import { RpcError } from '../errors.ts';
 import { asName } from '../render/text.ts';
 import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
-import { descriptionLimit, knownClient } from './clients.ts';
+import { descriptionLimit } from './clients.ts';
 import { dialectOf } from './dialect.ts';
 import { createExec } from './exec.ts';
 import { errorResult } from './explain.ts';
@@ -52,7 +52,7 @@ export function createCompact(deps: FrontDeps): Face {
     const tools = compactTools(servers, deps.settings, caller.clientInfo);
     listed = hasResources(servers);
     // Once per client, however often it asks, and when it has its answer.
-    if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }, knownClient(caller.clientInfo)));
+    if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }, caller));
     search.prepare(() => ({ servers: router.servers(), revision: router.revision() }));
     counted = true;
     return tools;

@@ -1,11 +1,12 @@
 /** The `exec` tool: runs one tool, or several as a batch, and shapes what they answer for a model. */
+import type { Tool } from '../catalog/list.ts';
 import { McpxError } from '../errors.ts';
 import { followingBlock } from '../render/block.ts';
 import { isReadOnly } from '../render/tool-hints.ts';
 import { readCalls, runBatch, type Slot } from '../router/batch.ts';
 import { compileProjection, type Projection } from '../router/project.ts';
 import { isText, shapeResult, valuesOf } from '../router/results.ts';
-import type { ToolResult, Way } from '../router/router.ts';
+import type { ToolCall, ToolResult, Way } from '../router/router.ts';
 import { asksForInput } from '../upstream/rounds.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import { knownClient } from './clients.ts';
@@ -41,24 +42,46 @@ export function createExec(deps: FrontDeps, { runs }: ExecOptions): (args: Param
     }
   }
 
-  async function mustRead({ server, tool }: Located): Promise<void> {
-    const { annotations } = await router.tool(server, tool);
-    if (isReadOnly(annotations)) return;
-    throw new McpxError('arguments', `"${server}.${tool}" does not say that it only reads, so it was not run`, {
+  /** Where the server that is named has to be listed first, its call waits for that, so that it is seen while it waits. */
+  function named(args: Params): Located | undefined {
+    const { server, tool } = readTarget(args);
+    return server !== undefined && tool !== undefined && router.awaits(server) ? { server, tool } : undefined;
+  }
+
+  const unwanted = (server: string) => (tool: Tool) => {
+    if (runs === 'everything' || isReadOnly(tool.annotations)) return undefined;
+    return new McpxError('arguments', `"${server}.${tool.name}" does not say that it only reads, so it was not run`, {
       hint: `run it with ${dialect.exec}`,
+    });
+  };
+
+  async function callTool(args: Params, way: Way, more: Partial<ToolCall>): Promise<[ToolResult, Located]> {
+    const call = async (target: Located): Promise<[ToolResult, Located]> => [
+      await router.call({
+        ...way,
+        ...target,
+        arguments: argumentsOf(args),
+        ...more,
+        unwanted: unwanted(target.server),
+      }),
+      target,
+    ];
+    const target = named(args);
+    if (target === undefined) return call(await find(args, way));
+    return call(target).catch(async (error: unknown) => {
+      if (!(error instanceof McpxError) || error.code !== 'not_found') throw error;
+      // What the server has is known now: the name may be another one of a tool.
+      const found = await find(args, way);
+      if (found.server === target.server && found.tool === target.tool) throw error;
+      return call(found);
     });
   }
 
   async function run(args: Params, way: Way, among?: number): Promise<Slot<ToolResult> & Located> {
     const { settings } = deps;
     const select = await readSelect(args.select);
-    const target = await find(args, way);
-    if (runs === 'read-only') await mustRead(target);
     const notes: string[] = [];
-    const answer = await router.call({
-      ...way,
-      ...target,
-      arguments: argumentsOf(args),
+    const [answer, target] = await callTool(args, way, {
       noted: (said) => void notes.push(...said),
       // In a batch no single call may answer with a question.
       questions: among === undefined ? 'pass' : 'ask',

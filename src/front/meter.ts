@@ -3,7 +3,8 @@ import type { Tool } from '../catalog/list.ts';
 import type { Ledger } from '../observe/ledger.ts';
 import { estimateTokens, toolTokens } from '../render/tokens.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
-import { CLIENTS, type KnownClient } from './clients.ts';
+import type { Caller } from '../upstream/pool.ts';
+import { CLIENTS, type KnownClient, knownClient } from './clients.ts';
 import { type Offered, offeredBy, seenBy, shownLength, textLength } from './shown.ts';
 
 /** What a client is shown in place of all that the servers have. */
@@ -22,9 +23,12 @@ export interface Reading {
   deferring: { client: string; without: number; with: number }[];
 }
 
+/** Who reads a menu. */
+type Reader = Pick<Caller, 'lasts' | 'principal' | 'clientInfo'>;
+
 export interface Meter {
-  /** A client was shown `tools` and `instructions` for all that the servers have. */
-  menu(servers: ServerView[], shown: Shown, client?: KnownClient): void;
+  /** A client was shown `tools` and `instructions` for all that the servers have. A client without sessions reads them once in a while, however often it asks. */
+  menu(servers: ServerView[], shown: Shown, reader: Reader): void;
   /** The same as it would be, for whoever wants to know; it is not counted. */
   reading(servers: ServerView[], shown: Shown): Reading;
   /** `inspect` answered. */
@@ -43,8 +47,11 @@ export function createMeter(ledger: Pick<Ledger, 'add'>): Meter {
   const tokensOf = remembered(toolTokens);
   const lengthOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(sizeOf)) + instructions.length;
   const costOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(tokensOf)) + estimateTokens(instructions);
+  const isFirst = createFirstReading();
   return {
-    menu(servers, shown, client = NOBODY) {
+    menu(servers, shown, reader) {
+      if (reader.lasts === 'request' && !isFirst(reader)) return;
+      const client = knownClient(reader.clientInfo) ?? NOBODY;
       ledger.add({
         menus: 1,
         listedWithout: sum(seenBy(client, offeredBy(servers)).offered.map(lengthOf)),
@@ -71,6 +78,26 @@ export function createMeter(ledger: Pick<Ledger, 'add'>): Meter {
       const [before, after] = [shownLength(original, client), textLength(shaped)];
       if (after < before) ledger.add({ reencoded: 1, resultsBefore: before, resultsAfter: after });
     },
+  };
+}
+
+/** ms after which a client without sessions begins another conversation, and how many such clients are told apart. */
+const CONVERSATION = 30 * 60_000;
+const MAX_CLIENTS = 1000;
+
+/** Whether a client without sessions reads a menu for the first time in a while. Those of one token that do not say who they are count as one. */
+function createFirstReading(): (reader: Reader) => boolean {
+  const seen = new Map<string, number>();
+  return ({ principal, clientInfo }) => {
+    const key = JSON.stringify([principal, clientInfo?.name, clientInfo?.version]);
+    const last = seen.get(key) ?? Number.NEGATIVE_INFINITY;
+    const now = performance.now();
+    // The one that asked last is the last to be forgotten.
+    seen.delete(key);
+    seen.set(key, now);
+    const [oldest] = seen.keys();
+    if (seen.size > MAX_CLIENTS && oldest !== undefined) seen.delete(oldest);
+    return now - last > CONVERSATION;
   };
 }
 

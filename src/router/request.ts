@@ -1,4 +1,6 @@
 /** What a downstream asks for, as the router takes it. */
+import type { Tool } from '../catalog/list.ts';
+import type { McpxError } from '../errors.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection.ts';
 import type { Inputs } from '../upstream/rounds.ts';
@@ -45,6 +47,8 @@ export interface ToolCall extends Way, Questioned {
   mode?: 'checked' | 'verbatim';
   /** Told what was odd about arguments that passed. */
   noted?: (notes: string[]) => void;
+  /** Why the downstream does not want this tool to run after all, if so. */
+  unwanted?: ((tool: Tool) => McpxError | undefined) | undefined;
 }
 
 /** Anything but a tool call that one server answers. */

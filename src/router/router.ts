@@ -1,9 +1,9 @@
 /** What happens to every request: find → authorize → check → call → record. The only place that sends downstream work upstream. */
-import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { ListedTool, Tool } from '../catalog/list.ts';
 import type { Named } from '../catalog/names.ts';
 import { FREE, type SessionPins } from '../catalog/pins.ts';
-import type { McpxError } from '../errors.ts';
+import { McpxError } from '../errors.ts';
 import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import { isRepeatable } from '../render/tool-hints.ts';
@@ -15,7 +15,8 @@ import { ADMIT_ALL, type Admission, enter, settled } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import { createExperience, type Experience } from './experience.ts';
 import { describe, isHeld, noResult, reasonOf, unknownThing, withdrawn } from './failures.ts';
-import { badArguments, unknownServer, unknownTool } from './missing.ts';
+import { createFinder } from './find.ts';
+import { badArguments, unknownServer } from './missing.ts';
 import { type Looked, ShownTool } from './reliance.ts';
 import { type Forward, permits, type ToolCall, type ToolResult, type Way } from './request.ts';
 import { readShallow } from './shallow.ts';
@@ -34,6 +35,8 @@ export interface Router {
   sees(server: string, resource?: string): boolean;
   /** Whether everything of a server may be used. */
   seesAll(server: string): boolean;
+  /** Whether a server that may be used has to be listed before it is known what it has. */
+  awaits(server: string): boolean;
   /** Another one whenever what `servers` answers may have changed. */
   revision(): string;
   /** One server, listed first if it has not been; throws not_found with the nearest names. */
@@ -80,32 +83,7 @@ export function createRouter(deps: RouterDeps): Router {
   const servers = (): ServerView[] => views.entries().map(views.of);
   const experience = createExperience();
 
-  async function known(name: string): Promise<ServerEntry> {
-    const entry = views.entry(name);
-    if (entry === undefined) throw unknownServer(name, views.entries());
-    if (entry.listing.kind === 'listed') return entry;
-    await catalog.ensure(name);
-    return views.entry(name) ?? entry;
-  }
-
-  async function find(server: string, tool: string): Promise<ListedTool> {
-    const entry = await known(server);
-    const found = views.tool(server, tool);
-    if (found !== undefined) return found;
-    // What is known may be older than the tool.
-    await verify(server);
-    const listed = views.tool(server, tool);
-    if (listed !== undefined) return listed;
-    const now = views.entry(server) ?? entry;
-    if (now.listing.kind === 'failed' && views.of(now).tools.length === 0) throw now.listing.error;
-    throw missing(server, tool);
-  }
-
-  function missing(server: string, tool: string): McpxError {
-    const entry = views.entry(server);
-    return unknownTool(server, tool, entry === undefined ? [] : views.of(entry).tools);
-  }
-
+  const { known, find, missing, awaits } = createFinder({ catalog, verify, views });
   const shown = { catalog, views, missing };
 
   function connectionTo(server: string, way: Way): Connection {
@@ -128,36 +106,45 @@ export function createRouter(deps: RouterDeps): Router {
   /** What is denied looks missing; only the record knows the difference. */
   const denied = (call: CallStart) => calls.deny(call);
 
-  async function findToCall({ server, tool: name, requestId }: ToolCall): Promise<ListedTool> {
+  const start = ({ server, requestId, arguments: args }: ToolCall, name: string): Recorder =>
+    calls.begin({ kind: 'tool', server, name, method: 'tools/call', request: requestId, arguments: args });
+
+  /** A call that waits for its server is seen while it waits, and recorded where that never comes up. */
+  async function findAndBegin(request: ToolCall): Promise<ToolResult> {
+    const { server, tool: name, requestId } = request;
+    const waiting = awaits(server) ? start(request, name) : undefined;
+    let found: ListedTool;
     try {
-      return await find(server, name);
+      found = await find(server, name);
     } catch (error) {
+      const isMissing = error instanceof McpxError && error.code === 'not_found';
+      if (waiting !== undefined || !isMissing)
+        (waiting ?? start(request, name))(isMissing ? 'refused' : 'failed', { reason: reasonOf(error) });
       if (views.denies(server, name)) denied({ kind: 'tool', server, name, method: 'tools/call', request: requestId });
       throw error;
     }
+    return begin(request, found, waiting);
   }
 
   /** What is there is not waited for: between a client and its server every promise counts. */
   function call(request: ToolCall): Promise<ToolResult> {
     const listed = ready(request.server, request.tool);
-    return listed === undefined ? findToCall(request).then((found) => begin(request, found)) : begin(request, listed);
+    return listed === undefined ? findAndBegin(request) : begin(request, listed);
   }
 
-  function begin(request: ToolCall, listed: ListedTool): Promise<ToolResult> {
-    const { server, requestId } = request;
-    const record = calls.begin({
-      kind: 'tool',
-      server,
-      name: listed.tool.name,
-      method: 'tools/call',
-      request: requestId,
-      arguments: request.arguments,
-    });
+  function begin(request: ToolCall, listed: ListedTool, begun?: Recorder): Promise<ToolResult> {
+    const { server } = request;
+    const record = begun ?? start(request, listed.tool.name);
     // Before its arguments are looked at: what is wrong with them would be told in the words of the new definition.
     const held = views.held(server, listed);
     if (held !== undefined) {
       record('refused', { reason: 'definition' });
       return Promise.reject(held);
+    }
+    const unwanted = request.unwanted?.(listed.tool);
+    if (unwanted !== undefined) {
+      record('refused', { reason: reasonOf(unwanted) });
+      return Promise.reject(unwanted);
     }
     const looked = { listed, revision: catalog.revision };
     if (request.mode === 'verbatim') return run(request, looked, request.arguments, record);
@@ -268,6 +255,7 @@ export function createRouter(deps: RouterDeps): Router {
     sees: (server, uri) =>
       access.allowsServer(server) && (uri === undefined || access.allows({ server, kind: 'resource', name: uri })),
     seesAll: access.allowsAll,
+    awaits,
     revision: views.revision,
     server: async (name) => views.of(await known(name)),
     async tool(server, tool) {

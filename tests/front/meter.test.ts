@@ -29,6 +29,22 @@ test('a list of tools is counted once per client, with the instructions of the s
   expect(listedWith).toBeLessThan(2000);
 });
 
+test('a script or a client without a session counts once, however often it asks', async () => {
+  const { deps, ledger } = createWorld({ a: { tools: [tool] } });
+  const list = async (clientInfo?: { name: string; version: string }) => {
+    const caller = { key: 'k', lasts: 'request' as const, capabilities: {}, ...(clientInfo && { clientInfo }) };
+    const front = createFront('compact', { ...deps, caller }, { key: 'k', notify: () => undefined, lasts: 'request' });
+    await front.request({ method: 'tools/list' }, { signal: new AbortController().signal });
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  for (let i = 0; i < 3; i++) await list();
+  expect(ledger.totals().menus).toBe(1);
+  for (let i = 0; i < 3; i++) await list({ name: 'modern', version: '1' });
+  expect(ledger.totals().menus).toBe(2);
+  await list({ name: 'another', version: '1' });
+  expect(ledger.totals().menus).toBe(3);
+});
+
 test('what inspect answers is counted as spent', async () => {
   const { call, totals } = open({ a: { tools: [tool] } });
   const answer = (await call('inspect', { server_name: 'a' })) as { content: { text: string }[] };

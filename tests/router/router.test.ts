@@ -1,9 +1,10 @@
 /** The router: find → authorize → check → call → record. */
 import { describe, expect, test } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
+import { createExec } from '../../src/front/exec.ts';
 import type { ToolCall } from '../../src/router/router.ts';
 import type { CallOptions } from '../../src/upstream/connection.ts';
-import { CALLER, createWorld, type Script } from '../world.ts';
+import { CALLER, createWorld, type Script, type World } from '../world.ts';
 
 const READ = {
   name: 'read',
@@ -220,5 +221,64 @@ describe('what is not there', () => {
 
   test('no server at all is said as such', async () => {
     expect((await failure(createWorld({}).router.server('x'))).hint).toContain('no server is configured yet');
+  });
+});
+
+describe('a call of a server that has to come up first', () => {
+  /** What is told of calls, one line each. */
+  const told = ({ observer }: World) => {
+    const lines: string[] = [];
+    observer.subscribe((happening) => {
+      if (happening.type === 'call_began') lines.push(`began ${happening.call.name}`);
+      if (happening.type === 'call_ended')
+        lines.push(`${happening.call.outcome} ${happening.call.name}: ${happening.call.reason}`);
+    });
+    return lines;
+  };
+  const down = async () => {
+    throw new McpxError('unreachable', 'server "files" did not start');
+  };
+
+  test('is under way while it waits, and recorded where the server never comes up', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const staged = world({ connect: () => new Promise((_, reject) => (fail = reject)) });
+    const lines = told(staged);
+    const pending = failure(staged.router.call(call()));
+    await expect.poll(() => staged.observer.underWay().map(({ name }) => name)).toEqual([call().tool]);
+    fail(new McpxError('unreachable', 'server "files" did not start'));
+    expect((await pending).code).toBe('unreachable');
+    expect(lines).toEqual([`began ${call().tool}`, `failed ${call().tool}: unreachable`]);
+    expect(staged.observer.underWay()).toEqual([]);
+    expect(staged.stats.snapshot()).toEqual({ calls: 1, errors: 1 });
+  });
+
+  test('is recorded once where it comes up, and as refused where it has no such tool', async () => {
+    const staged = world();
+    const lines = told(staged);
+    await staged.router.call(call());
+    expect(lines).toEqual([`began ${call().tool}`, `ok ${call().tool}: undefined`]);
+    const other = world();
+    const more = told(other);
+    await failure(other.router.call(call({ tool: 'nothing' })));
+    expect(more).toEqual(['began nothing', 'refused nothing: not_found']);
+  });
+
+  test('tells nothing that a call of a missing tool would not: what is denied looks the same', async () => {
+    const seen = async (tool: string) => {
+      const staged = world({}, { tools: { deny: ['files.drop_*'] } });
+      const lines = told(staged);
+      await failure(staged.router.call(call({ tool })));
+      return lines.filter((line) => !line.startsWith('denied')).map((line) => line.replace(tool, '?'));
+    };
+    expect(await seen('drop_all')).toEqual(await seen('nothing'));
+  });
+
+  test('is recorded through exec and exec_read as well', async () => {
+    const staged = world({ connect: down });
+    const lines = told(staged);
+    for (const runs of ['everything', 'read-only'] as const)
+      await failure(createExec(staged.deps, { runs })({ method: `files.${call().tool}` }, { caller: CALLER }));
+    const one = [`began ${call().tool}`, `failed ${call().tool}: unreachable`];
+    expect(lines).toEqual([...one, ...one]);
   });
 });
