@@ -131,6 +131,24 @@ describe('the servers from npm', () => {
     }
   });
 
+  test.each(['everything', 'filesystem', 'memory'])('%s is told whole by the compact front', async (name) => {
+    const entry = realServers(tempFolder())[name] as Entry;
+    const gateway = await gatewayOf({ front: { kind: 'compact' }, mcpServers: { [name]: entry } });
+    const through = await talk(talkBytes(gateway, []));
+    const own = await listAll(await talk(talkBytes(direct(entry), [])));
+    const inspect = (tool_name: unknown) =>
+      through.request('tools/call', { name: 'inspect', arguments: { server_name: name, tool_name } });
+    for (const { name, description, inputSchema, outputSchema, annotations, title } of own.tools) {
+      const { structuredContent } = await inspect(name);
+      expect({ ...structuredContent, title }).toEqual(
+        JSON.parse(JSON.stringify({ name, title, description, inputSchema, outputSchema, annotations })),
+      );
+    }
+    const { tools: _, ...others } = listsOf(name, await listAll(through));
+    const { tools: __, ...theirs } = own;
+    expect(others).toEqual(theirs);
+  });
+
   test.each(['everything', 'filesystem', 'memory'])('%s alone is itself, also by its answers', async (name) => {
     const entry = realServers(tempFolder())[name] as Entry;
     const gateway = await gatewayOf({ ...TRANSPARENT, mcpServers: { only: entry } });
