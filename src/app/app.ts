@@ -203,7 +203,8 @@ export function createApp(initial: Config, options: AppOptions): App {
         downstream.lasts === 'request'
           ? results.ofRequest(found.profile.name, principal?.name)
           : results.ofSession(downstream.key, principal?.name);
-      const deps = { ...entrance, settings, wishes: found.wishes, meter, shelf };
+      const isListing = () => found.catalog.isListing;
+      const deps = { ...entrance, isListing, settings, wishes: found.wishes, meter, shelf };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {

@@ -128,6 +128,9 @@ export function runProfile(
       observer.emit({ type: 'lists', profile: own, server, lists: kinds });
       for (const front of fronts) front.changed(kinds, server);
     },
+    listed: () => {
+      for (const front of fronts) front.changed([]);
+    },
   });
   const wishes = createWishes({ pool, log });
   const { policy } = settings;

@@ -46,6 +46,8 @@ export interface CatalogOptions {
   pins?: Pick<Pins, 'learned'>;
   /** Called when what a server offers has really changed, with the lists that did. */
   changed?: (server: string, kinds: ListKind[]) => void;
+  /** Called when servers were listed for the first time, and no others are. */
+  listed?: () => void;
 }
 
 export class Catalog {
@@ -94,6 +96,11 @@ export class Catalog {
     return this.#revision;
   }
 
+  /** Whether servers are being listed for the first time. */
+  get isListing(): boolean {
+    return [...this.#slots.values()].some(({ listing, inFlight }) => listing.kind === 'unlisted' && inFlight);
+  }
+
   /** The enabled servers in the order of look-up: local modules, then the config's order. */
   servers(offered?: string): ServerEntry[] {
     return [...this.#slots.values()].map((slot) => knownTo(slot, offered));
@@ -115,7 +122,10 @@ export class Catalog {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
     this.#restore(slot);
-    if (slot.listing.kind !== 'listed') await this.#refresh.now(slot);
+    if (slot.listing.kind === 'listed') return;
+    const done = this.#refresh.now(slot);
+    slot.inFlight?.connection.claim?.();
+    await done;
   }
 
   /**
@@ -155,7 +165,9 @@ export class Catalog {
       const state = (asked ?? this.#options.pool.get(name))?.state;
       const mayAsk =
         start === 'always' || state?.kind === 'ready' || (start === 'stored' && slot.listing.from === 'store');
-      if (mayAsk) await this.#refresh.again(slot, asked);
+      const done = mayAsk ? this.#refresh.again(slot, asked) : undefined;
+      if (start === 'always') slot.inFlight?.connection.claim?.();
+      await done;
     }
     if (lists === 'all') await this.answered(Number.POSITIVE_INFINITY, name);
   }
@@ -232,6 +244,7 @@ export class Catalog {
     const { pins, changed } = this.#options;
     const { offered, owner } = connection;
     const folder = folderDigest(connection.folder);
+    const isNew = slot.listing.kind === 'unlisted';
     const first = slot.listing.kind !== 'listed' || !slot.bySet.has(offered);
     const version = knownTo(slot, offered).hello?.serverInfo.version;
     const kinds = this.#learn(slot, offered, { hello, offer, folder });
@@ -246,6 +259,11 @@ export class Catalog {
     const { bySet, unsteady } = slot;
     if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet, unsteady });
     if (kinds.length > 0 && !this.#closed) changed?.(slot.name, kinds);
+    if (isNew) this.#tellEnd();
+  }
+
+  #tellEnd(): void {
+    if (!this.#closed && !this.isListing) this.#options.listed?.();
   }
 
   /** Takes the lists beside the tools, and tells whoever has to know. */
@@ -258,9 +276,11 @@ export class Catalog {
   }
 
   #failed(slot: Slot, error: unknown): void {
+    const isNew = slot.listing.kind === 'unlisted';
     slot.listing = { kind: 'failed', at: Date.now(), error };
     slot.awaitedSince = undefined;
     this.#revision++;
     this.#options.log.debug(`could not list "${slot.name}": ${messageOf(error)}`);
+    if (isNew) this.#tellEnd();
   }
 }

@@ -137,7 +137,7 @@ async function ask(connection: Asker, method: string, cursor: unknown): Promise<
   try {
     const timeout = Math.min(method === TOOLS ? LIST_TIMEOUT : OTHER_LIST_TIMEOUT, connection.spec.timeout);
     // A list that hangs takes no turn from a call.
-    const options = { repeatable: true, ahead: true, timeout };
+    const options = { repeatable: true, ahead: true, purpose: 'list', timeout } as const;
     return await connection.request(method, cursor === undefined ? {} : { cursor }, options);
   } catch (error) {
     // Servers announce a capability and then lack one of its lists; that is no reason to lose the others.

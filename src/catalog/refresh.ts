@@ -61,7 +61,7 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
   const list = async (slot: Slot, connection: Lister): Promise<void> => {
     const missed = (error: unknown) => failed(slot, error);
     slot.begun.set(connection.offered, performance.now());
-    const hello = await connection.connect().catch(missed);
+    const hello = await connection.connect('list').catch(missed);
     if (!hello) return;
     const wanted = requestTools(slot, connection, hello, log);
     const others = requestOthers(slot, connection, hello, log);

@@ -82,7 +82,7 @@ export type Lister = Pick<
   Connection,
   'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner' | 'folder' | 'fleeting'
 > &
-  Partial<Pick<Connection, 'state'>>;
+  Partial<Pick<Connection, 'state' | 'claim'>>;
 /** The connection that a call goes on. */
 export type Carrier = Lister & Pick<Connection, 'hello'>;
 /** One that told of a change, and may have ended since. */

@@ -61,7 +61,10 @@ export async function compareWithLock(invocation: Invocation, { asked, repairs, 
     if (!repairs) stateOf(file);
     const target = asked === undefined ? undefined : splitTarget(asked);
     const catalog = app.catalog();
-    const wait = longestOf(catalog.servers().map(({ spec }) => spec));
+    const wait = longestOf(
+      catalog.servers().map(({ spec }) => spec),
+      config.settings.connect,
+    );
     await whileWaiting('starting the servers', catalog.settle(wait), invocation.stop);
     const entries = catalog.servers().filter(({ name }) => target === undefined || name === target.server);
     if (target !== undefined && entries.length === 0) throw noServer(target.server, catalog.servers());

@@ -38,7 +38,10 @@ async function listOne(app: App, only: string, lists: Reached['lists']): Promise
 
 /** All servers, when each has been listed or has failed. */
 export async function listAll(app: App, { config, stop, lists }: Omit<Reached, 'only'>): Promise<ServerView[]> {
-  const wait = longestOf(config.profiles.flatMap(({ servers }) => servers));
+  const wait = longestOf(
+    config.profiles.flatMap(({ servers }) => servers),
+    config.settings.connect,
+  );
   await whileWaiting('starting the servers', app.listed(undefined, wait, lists), stop);
   return app.router().servers();
 }

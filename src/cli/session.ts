@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
 import { createLockFile, type LockFile } from '../catalog/lock-file.ts';
 import { createCatalogStore } from '../catalog/store.ts';
-import type { Config, ServerSpec } from '../config/config.ts';
+import type { Config, ServerSpec, Settings } from '../config/config.ts';
 import { warningText } from '../config/findings.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
@@ -16,6 +16,7 @@ import { createLedger } from '../observe/ledger.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { createUsage } from '../observe/usage.ts';
 import { longestStart } from '../upstream/launcher.ts';
+import { LISTING_TURN } from '../upstream/listing-places.ts';
 import { createChildRecords } from '../upstream/owners.ts';
 import { createStderrFiles } from '../upstream/stderr-file.ts';
 import { STOP_FAST } from '../upstream/transport.ts';
@@ -171,9 +172,10 @@ export async function withApp<T>(
   }
 }
 
-/** ms within which all of these servers have started or have failed to. */
-export function longestOf(servers: ServerSpec[]): number {
-  return Math.max(0, ...servers.map(longestStart));
+/** ms within which all of these servers have started or have failed to, where so many start at a time. */
+export function longestOf(servers: ServerSpec[], { concurrency }: Pick<Settings['connect'], 'concurrency'>): number {
+  const waits = Math.floor(Math.max(0, servers.length - 1) / concurrency);
+  return Math.max(0, ...servers.map(longestStart)) + waits * LISTING_TURN;
 }
 
 /** The options that chose the servers, as typed, for a command in a hint. */

@@ -47,7 +47,10 @@ interface Costs {
 
 export function run(invocation: Invocation): Promise<number> {
   return withApp(invocation, async (app, { settings, profiles }) => {
-    const wait = longestOf(profiles.flatMap(({ servers }) => servers));
+    const wait = longestOf(
+      profiles.flatMap(({ servers }) => servers),
+      settings.connect,
+    );
     await whileWaiting('starting the servers', app.listed(undefined, wait), invocation.stop);
     const servers = app.router().servers();
     if (servers.length === 0) noteNoServers();

@@ -174,9 +174,9 @@ export const SETTINGS = {
   }),
   connect: group('When servers run.', {
     mode: choice('Start a server at its first call, or all at once.', 'lazy', 'eager'),
-    concurrency: whole('Servers that start at the same time.', 1),
+    concurrency: whole('Servers that start at the same time, and that run only to be listed.', 1),
     firstListWait: duration('How long a first list waits for servers that were never listed.', 0),
-    idleStop: duration('An unused server stops after this time.'),
+    idleStop: duration('An unused server stops after this time; one that was only listed stops within seconds.'),
     inheritEnv: {
       kind: 'enum-or-list',
       values: ['safe', 'all', 'none'],

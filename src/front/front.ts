@@ -29,10 +29,10 @@ import { createExtensionRelay } from './extensions.ts';
 import { createGate } from './gate.ts';
 import { createHearing } from './hearing.ts';
 import type { Meter } from './meter.ts';
-import { createNatives, type OwnResources } from './natives.ts';
+import { createNatives } from './natives.ts';
 import { createPages } from './pages.ts';
 import { createRootsQuestion } from './roots.ts';
-import { readStored, storedResources } from './stored.ts';
+import { keptBy } from './stored.ts';
 import { createTaskMethods } from './tasks.ts';
 import { introduce } from './welcome.ts';
 
@@ -83,6 +83,8 @@ export interface FrontDeps {
   listed(wait?: number, lists?: 'tools' | 'all'): Promise<void>;
   /** Asks a server again for this client, for a name that is not known. */
   verify(server: string, wanted?: Wanted): Promise<void>;
+  /** Whether servers are being listed for the first time. */
+  isListing?(): boolean;
 }
 
 /** What makes a front different from another. */
@@ -136,7 +138,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ready.open();
   };
   const tailored = settingsOf(settings, caller);
-  const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`));
+  const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`), deps.isListing);
   const shelf = announcing(deps.shelf, () => changes.add(['resources']));
   const face = FACES[kind]({
     ...deps,
@@ -242,10 +244,6 @@ function announcing(shelf: Shelf, changed: () => void): Shelf {
       return stored;
     },
   };
-}
-
-function keptBy(shelf: Shelf): OwnResources {
-  return { list: () => storedResources({ shelf }), read: (uri) => readStored(uri, { shelf }) };
 }
 
 /** Always a promise, also where a method answers or throws at once; one that answers later is not wrapped in another. */

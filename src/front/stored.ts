@@ -10,6 +10,7 @@ import { type Kept, RESULT_LIFE, type Stored } from '../router/shelf.ts';
 import type { Params } from '../wire/message.ts';
 import { dialectOf, written } from './dialect.ts';
 import type { FrontDeps } from './front.ts';
+import type { OwnResources } from './natives.ts';
 
 /** Characters of a page where no limit is given, and of the pieces in which a text was found. */
 const PAGE = 10_000;
@@ -112,4 +113,9 @@ export async function readStored(uri: unknown, { shelf }: Pick<FrontDeps, 'shelf
   if (stored === undefined) return undefined;
   const { json, text, isJson } = stored;
   return { contents: [{ uri, mimeType: isJson ? 'application/json' : 'text/plain', text: json ?? text }] };
+}
+
+/** What is kept as resources of mcpx itself. */
+export function keptBy(shelf: FrontDeps['shelf']): OwnResources {
+  return { list: () => storedResources({ shelf }), read: (uri) => readStored(uri, { shelf }) };
 }

@@ -26,6 +26,10 @@ export interface AskDeps {
 
 export type Timed = CallOptions & { timeout: number };
 
+export function isTimed(wanted: CallOptions | undefined): wanted is Timed {
+  return wanted?.timeout !== undefined;
+}
+
 export type Ask = (method: string, params: Params | undefined, wanted: Timed) => Promise<unknown>;
 
 export function createAsk({ spec, connectWait, lifecycle, breaker, slots, shared, over }: AskDeps): Ask {

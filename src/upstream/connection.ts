@@ -5,12 +5,14 @@ import { RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import type { About, Incoming, RequestOptions } from '../wire/peer.ts';
-import { type Ask, CONNECT_WAIT, createAsk, patience, type Timed, within } from './ask.ts';
+import { type Ask, CONNECT_WAIT, createAsk, isTimed, patience, within } from './ask.ts';
 import { createBreaker } from './breaker.ts';
 import type { ChildLimit } from './child-limit.ts';
 import { createMemory, type Introduction, type Remembered } from './era.ts';
 import { longestStart } from './launcher.ts';
 import { Lifecycle } from './lifecycle.ts';
+import type { ListingPlaces } from './listing-places.ts';
+import { createPurpose } from './only-listed.ts';
 import type { ChildRecords } from './owners.ts';
 import { createSlots, type Slots } from './queue.ts';
 import { asksForInput, type Inputs, inRounds } from './rounds.ts';
@@ -73,6 +75,8 @@ export interface ConnectionOptions {
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
   /** Bounds how many processes run at once; shared by all upstreams. */
   childLimit?: ChildLimit | undefined;
+  /** Bounds how many run only to be listed; shared by all of them. */
+  places?: ListingPlaces | undefined;
   /** Whose share of them its process counts towards; absent where several clients use it. */
   holder?: string | undefined;
   /** Set where a person waits in a shell: told of slow starts; and calls wait for a download as long as it takes. */
@@ -86,6 +90,8 @@ export interface CallOptions extends RequestOptions {
   reliance?: Reliance | undefined;
   /** Takes no turn: calls that have theirs wait for it. */
   ahead?: boolean | undefined;
+  /** It only learns what there is, which is no use of the server. */
+  purpose?: 'list' | undefined;
   /** On whose behalf; calls that wait for their turn take turns by it. */
   caller?: string | undefined;
   /** The same, for servers of the modern era, which are told with every request. */
@@ -133,8 +139,10 @@ export interface Connection {
   readonly hello: Hello | undefined;
   /** Whether somebody waits for what it says by itself: news of a resource, the end of a task. */
   readonly expected: boolean;
-  /** Connects if need be; a hundred callers start it once. */
-  connect(): Promise<Hello>;
+  /** Connects if need be; a hundred callers start it once. To be listed, it may have to wait until others were. */
+  connect(purpose?: 'list'): Promise<Hello>;
+  /** Somebody waits for it, who does not wait for others to be listed. */
+  claim?(): void;
   /** Connects if need be, waiting for a reconnect within the timeout, then asks. RpcError = the upstream's own words, McpxError = ours. */
   request(method: string, params?: Params, options?: CallOptions): Promise<unknown>;
   /** Told only while it is connected. */
@@ -178,7 +186,9 @@ export function createConnection(options: ConnectionOptions): Connection {
         unwatch();
         const link = state.kind === 'ready' ? lifecycle.link : undefined;
         if (link) standing.renew(link.peer);
-        unwatch = link ? watchLink(link, { ...options, lifecycle, standing, busy, used: () => used }) : noop;
+        const watched = { ...options, ...purpose, lifecycle, standing, busy, used: () => used };
+        unwatch = link ? watchLink(link, watched) : () => undefined;
+        purpose.entered(state);
         events?.state?.(state);
       },
     },
@@ -194,8 +204,13 @@ export function createConnection(options: ConnectionOptions): Connection {
       },
     },
   });
+  const purpose = createPurpose({
+    ...{ spec, connect: options.settings.connect, places: options.places, busy },
+    rest: () => lifecycle.rest(),
+  });
   const ended = () => {
     used = performance.now();
+    purpose.over();
   };
   const shared = options.owner === undefined;
   const connectWait = options.attended ? longestStart(spec) : patience(spec, CONNECT_WAIT);
@@ -224,6 +239,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 
   const request: Connection['request'] = (method, params, wanted) => {
+    if (wanted?.purpose !== 'list' && method !== 'logging/setLevel') purpose.claim();
     if (wanted?.principal !== undefined && principals.size < 2) principals.add(wanted.principal);
     const timed = isTimed(wanted) ? wanted : { ...wanted, timeout: spec.timeout };
     const answer = ask(method, params, timed);
@@ -247,11 +263,15 @@ export function createConnection(options: ConnectionOptions): Connection {
     get expected() {
       return standing.expected;
     },
-    connect: () =>
-      using(async () => {
+    async connect(why) {
+      if (why === undefined) purpose.claim();
+      else await purpose.admitted();
+      return using(async () => {
         const left = options.attended ? connectWait : patience(spec, Math.min(spec.timeout, CONNECT_WAIT));
         return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).hello;
-      }),
+      });
+    },
+    claim: purpose.claim,
     request,
     notify: (method, params) => lifecycle.link?.peer.notify(method, params),
     diagnostics() {
@@ -270,12 +290,6 @@ export function createConnection(options: ConnectionOptions): Connection {
     killNow: () => lifecycle.killNow(),
   };
 }
-
-function isTimed(wanted: CallOptions | undefined): wanted is Timed {
-  return wanted?.timeout !== undefined;
-}
-
-function noop(): void {}
 
 async function answer(request: RpcRequest, incoming: Incoming, events: ConnectionEvents | undefined): Promise<unknown> {
   if (request.method === 'ping') return {};

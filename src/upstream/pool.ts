@@ -3,6 +3,7 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { ChildLimit } from './child-limit.ts';
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts';
+import { createListingPlaces } from './listing-places.ts';
 import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './member.ts';
 import type { ChildRecords } from './owners.ts';
 import { isFurther, keyAt } from './pending-questions.ts';
@@ -77,6 +78,7 @@ export interface Pool {
 export function createPool(options: PoolOptions): Pool {
   let { settings } = options;
   const starts = createSlots({ limit: settings.connect.concurrency, subject: 'the start of servers' });
+  const places = createListingPlaces(settings.connect.concurrency);
   const memberFor = (spec: ServerSpec) => memberOf(spec, settings);
   const members = new Map(enabled(options.servers).map((spec) => [spec.name, memberFor(spec)]));
   const open = new Set<Connection>();
@@ -97,6 +99,7 @@ export function createPool(options: PoolOptions): Pool {
       settings,
       spec: member.spec,
       starts,
+      places,
       owner: own?.key,
       holder: own?.holder ?? parts.holder,
       offered: caller && (share === 'all' ? sharedKey(offeredKey(caller)) : offeredKey(caller)),

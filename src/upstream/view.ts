@@ -25,7 +25,8 @@ export function viewOf({ base, offered, request }: ViewParts): Connection {
     get expected() {
       return base().expected;
     },
-    connect: () => base().connect(),
+    connect: (purpose) => base().connect(purpose),
+    claim: () => base().claim?.(),
     notify: (method, params) => base().notify(method, params),
     diagnostics: () => base().diagnostics(),
     rest: () => base().rest(),

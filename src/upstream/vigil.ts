@@ -14,6 +14,8 @@ export interface VigilOptions extends Pick<ConnectionOptions, 'spec' | 'settings
   busy(): boolean;
   /** Monotonic ms of the last use. */
   used(): number;
+  /** ms without use after which it is stopped, for a process and for what is none; 0 = never. */
+  idleStop(isProcess: boolean): number;
 }
 
 /** Whether a process may be stopped where another one needs its place. */
@@ -29,7 +31,7 @@ function offerPlace(link: Link, { childLimit, holder, lifecycle, busy, standing 
 /** Until the returned function is called. */
 export function watchLink(link: Link, options: VigilOptions): () => void {
   const { spec, settings, log, lifecycle, standing, busy } = options;
-  const { connect, health } = settings;
+  const { health } = settings;
   const since = performance.now();
   const used = () => Math.max(since, options.used());
   const unhealthy = (reason: string) => {
@@ -40,8 +42,7 @@ export function watchLink(link: Link, options: VigilOptions): () => void {
     log.info(`server "${spec.name}" failed a check (${count} in a row): ${reason}`);
   };
   const idle = watchIdle({
-    // Eager upstreams are kept.
-    after: connect.mode === 'eager' ? 0 : connect.idleStop,
+    after: () => options.idleStop(link.transport.pid !== undefined),
     busy: () => busy() || standing.expected,
     used,
     idle: () => void lifecycle.rest(),

@@ -1,4 +1,5 @@
 /** What a user meets of servers whose lists fail, hang or change. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { emptyPlace, fixture, openSession, type Place, post, run, start } from './program.ts';
 
@@ -74,6 +75,46 @@ describe('a tool that a server has just added', () => {
     expect(answer.error).toBeUndefined();
   });
 });
+
+describe('a first start with many servers', () => {
+  const COUNT = 12;
+  const many = (note: string) =>
+    Object.fromEntries(Array.from({ length: COUNT }, (_, index) => [`s${index}`, server(`note=${note}`)]));
+
+  test('few run at once only to be listed, all of those stop, changes are announced together, and used ones go on', async () => {
+    const place = emptyPlace();
+    const note = place.file('note', '');
+    const connect = { concurrency: 3 };
+    const began = performance.now();
+    const session = await openSession(place, { mcpServers: many(note), connect });
+    await expect.poll(() => alive(note).ended, { timeout: 60_000 }).toBe(COUNT);
+    expect(alive(note)).toMatchObject({ most: 3, now: 0 });
+    const announced = session.said.stdout.split('notifications/tools/list_changed').length - 1;
+    expect(announced).toBeLessThanOrEqual(2 + Math.floor((performance.now() - began) / 10_000));
+    expect(await session.exec('s1', 'pid')).toMatchObject({ isError: false });
+    expect(alive(note).now).toBe(1);
+  });
+
+  test('servers that are kept by the config stay', async () => {
+    const place = emptyPlace();
+    const note = place.file('note', '');
+    const session = await openSession(place, { mcpServers: many(note), connect: { mode: 'eager' } });
+    await expect.poll(() => alive(note).now, { timeout: 60_000 }).toBe(COUNT);
+    expect(alive(note).ended).toBe(0);
+    expect(await session.exec('s1', 'pid')).toMatchObject({ isError: false });
+  });
+});
+
+/** How many processes ran at once, at most and just now, by what they noted. */
+function alive(note: string): { most: number; now: number; ended: number } {
+  let [most, now, ended] = [0, 0, 0];
+  for (const line of readFileSync(note, 'utf8').split('\n')) {
+    if (line.endsWith(' start')) now++;
+    if (line.endsWith(' end')) [now, ended] = [now - 1, ended + 1];
+    most = Math.max(most, now);
+  }
+  return { most, now, ended };
+}
 
 /** A gateway over HTTP, and its process. */
 async function gateway(place: Place, mcpServers: Record<string, unknown>, settings = {}) {
