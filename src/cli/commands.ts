@@ -179,7 +179,12 @@ export const COMMANDS: Command[] = [
     usage: 'config validate [file]',
     summary: 'check a config without starting anything',
     group: 'Configure',
-    options: [CONFIG, STRICT, JSON_OUT],
+    options: [
+      CONFIG,
+      STRICT,
+      { flags: '--check', doc: 'also start every server once, and store what it offers' },
+      JSON_OUT,
+    ],
     load: () => import('./config-validate.ts'),
   },
   {

@@ -1,12 +1,18 @@
-/** `mcpx config validate`: what `serve` would say of a config, without starting anything. */
+/** `mcpx config validate`: what `serve` would say of a config, without starting anything; with --check every server is started once and listed. */
+import type { App } from '../app/app.ts';
+import { unansweredLists } from '../catalog/list-requests.ts';
 import type { Config } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
-import { McpxError } from '../errors.ts';
+import { EXIT_CODES, McpxError } from '../errors.ts';
+import type { ServerView } from '../router/router.ts';
 import type { Flags, Invocation } from './command.ts';
-import { note, paint, print, printJson } from './output.ts';
-import { readConfig } from './session.ts';
+import { note, paint, print, printJson, table } from './output.ts';
+import { whileWaiting } from './progress.ts';
+import { whyMissing } from './reach.ts';
+import { longestOf, readConfig, withAppOf } from './session.ts';
 
-export async function run({ args, flags }: Invocation): Promise<number> {
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, flags } = invocation;
   const config = await read(flags, args[0]);
   if (config.files.length === 0)
     throw new McpxError('config', 'there is no config yet', { hint: 'mcpx serve writes a first one' });
@@ -15,13 +21,55 @@ export async function run({ args, flags }: Invocation): Promise<number> {
   for (const { server, variables } of missing) {
     note(`${paint('yellow', 'warning:')} server "${server}" will not start: set ${variables.join(', ')}`);
   }
+  const checked = flags.has('check') ? await check(config, invocation) : undefined;
+  const ok = checked?.every((one) => one.ok) ?? true;
+  const { files, warnings } = config;
   if (flags.has('json')) {
-    await printJson({ ok: true, files: config.files, servers: servers.length, warnings: config.warnings, missing });
-    return 0;
+    await printJson({ ok, files, servers: servers.length, warnings, missing, ...(checked && { checked }) });
+    return ok ? 0 : EXIT_CODES.unreachable;
   }
   const count = new Set(servers).size;
-  await print(`${config.files.join(', ')}: ok, ${count} ${count === 1 ? 'server' : 'servers'}`);
-  return 0;
+  await print(`${files.join(', ')}: ${ok ? 'ok, ' : ''}${count} ${count === 1 ? 'server' : 'servers'}`);
+  if (checked && checked.length > 0) await print(table(checked.map(row)));
+  return ok ? 0 : EXIT_CODES.unreachable;
+}
+
+interface Checked {
+  profile: string;
+  server: string;
+  ok: boolean;
+  tools: number;
+  /** Why it could not be listed, or which of its lists it did not answer. */
+  reason?: string;
+}
+
+/** Starts every server of every enabled profile; what they offer is stored, so that the next client finds it. */
+function check(config: Config, invocation: Invocation): Promise<Checked[]> {
+  const work = async (app: App) => {
+    const profiles = config.profiles.filter(({ enabled }) => enabled);
+    const lists = profiles.map(({ name, servers }) =>
+      app.listed(name, longestOf(servers, config.settings.connect), 'all'),
+    );
+    await whileWaiting('starting the servers', Promise.all(lists), invocation.stop);
+    return profiles.flatMap(({ name }) =>
+      app
+        .router(name)
+        .servers()
+        .map((view) => describe(name, view)),
+    );
+  };
+  return withAppOf(config, invocation, work, 'live');
+}
+
+function describe(profile: string, view: ServerView): Checked {
+  const { name: server, entry, tools } = view;
+  const ok = entry.listing.kind === 'listed';
+  const reason = ok ? unansweredLists(entry.offer).join('; ') : whyMissing(view);
+  return { profile, server, ok, tools: tools.length, ...(reason !== '' && { reason }) };
+}
+
+function row({ server, ok, tools, reason = '' }: Checked): string[] {
+  return [server, ok ? (tools === 1 ? '1 tool' : `${tools} tools`) : 'not available', reason.split('\n')[0] ?? ''];
 }
 
 /** Mistakes are told to programs as well, with their places. */

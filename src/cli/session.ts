@@ -153,12 +153,21 @@ export function bindToProcess(app: App, { atExit, hurry }: Pick<Invocation, 'atE
 }
 
 /** For reading commands: an App that is stopped afterwards. Upstream trouble is told by the command, so the log holds back. */
-export async function withApp<T>(
+export function withApp<T>(
   invocation: Invocation,
   work: (app: App, config: Config) => Promise<T>,
   catalogs: Catalogs = 'stored',
 ): Promise<T> {
-  const config = readConfig(invocation.flags);
+  return withAppOf(readConfig(invocation.flags), invocation, work, catalogs);
+}
+
+/** The same for a config that was read before. */
+export async function withAppOf<T>(
+  config: Config,
+  invocation: Invocation,
+  work: (app: App, config: Config) => Promise<T>,
+  catalogs: Catalogs,
+): Promise<T> {
   const { log } = config.settings;
   const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), {
     catalogs,

@@ -10,7 +10,7 @@ import { dialectOf } from './dialect.ts';
 import { createExec } from './exec.ts';
 import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
-import { createInspect } from './inspect.ts';
+import { createInspect, MENU_WAIT } from './inspect.ts';
 import { renderMenu } from './menu.ts';
 import { isForClient } from './pages.ts';
 import { createResources } from './resources.ts';
@@ -28,9 +28,6 @@ export function compactTools(
   const menu = renderMenu(servers, { budget: most - lookUp.length - 2, maxInstructions });
   return toolsOf(front, servers, menu === '' ? lookUp : `${lookUp}\n\n${menu}`);
 }
-
-/** Clients begin their first turn without tools that are late, and keep the first description for the whole session. */
-const MENU_WAIT = 500;
 
 export function createCompact(deps: FrontDeps): Face {
   const { router, caller, meter, search } = deps;

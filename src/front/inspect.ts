@@ -47,8 +47,11 @@ async function within({ text, structured }: Description, { settings, shelf }: De
   return { content, ...(structured && !isLarger(structured, max) && { structuredContent: structured }) };
 }
 
+/** ms that a first menu waits for servers that were never listed: clients begin their first turn without tools that are late, and one that hangs is shown as it is. */
+export const MENU_WAIT = 500;
+
 async function inspectAll({ router, settings, listed }: Deps): Promise<Description> {
-  await listed();
+  await listed(MENU_WAIT);
   const lines = router.servers().map((server) => serverLine(server, settings.compression.maxInstructions));
   return { text: lines.length === 0 ? 'No server is configured.' : lines.sort().join('\n') };
 }

@@ -1,7 +1,7 @@
 /** What a user meets of servers whose lists fail, hang or change. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { emptyPlace, fixture, openSession, type Place, post, run, start } from './program.ts';
+import { emptyPlace, fixture, INITIALIZE, openSession, type Place, post, run, start } from './program.ts';
 
 const server = (...flags: string[]) => ({ command: process.execPath, args: [fixture('lists.mjs'), ...flags] });
 
@@ -103,6 +103,39 @@ describe('a first start with many servers', () => {
     expect(alive(note).ended).toBe(0);
     expect(await session.exec('s1', 'pid')).toMatchObject({ isError: false });
   });
+});
+
+test('config validate --check starts every server, names what fails, and fills the first list of a client', async () => {
+  const place = emptyPlace();
+  const note = place.file('note', '');
+  const dead = { command: process.execPath, args: [fixture('stdio.mjs'), 'exit=3'] };
+  const file = place.file('mcp.json', { mcpServers: { good: server(`note=${note}`), dead } });
+  const { code, stdout } = await run(['config', 'validate', '--check', file], place);
+  expect(code).not.toBe(0);
+  expect(stdout).toMatch(/good +3 tools/);
+  expect(stdout).toMatch(/dead +not available +server "dead"/);
+  const starts = alive(note).ended;
+  const session = await openSession(place, { mcpServers: { good: server(`note=${note}`) } });
+  const { result } = await session.request('tools/list');
+  expect(result.tools[0].description).toContain('echo');
+  // The description is from the disk: nothing was started for it.
+  expect(alive(note)).toMatchObject({ now: 0, ended: starts });
+});
+
+test('a server that hangs delays no initialize, list or inspect, of any client', async () => {
+  const place = emptyPlace();
+  const hung = { command: process.execPath, args: [fixture('stdio.mjs'), 'hang-init'] };
+  const connect = { firstListWait: '5m' };
+  const [url] = await gateway(place, { hung, good: server() }, { connect, front: { structured: 'never' } });
+  // Each of these would wait for five minutes, or for the end of the start of the server.
+  for (const client of ['one', 'two']) {
+    const clientInfo = { name: client, version: '1' };
+    expect((await post(`${url}/mcp`, 'initialize', { ...INITIALIZE, clientInfo })).error).toBeUndefined();
+    const listed = await post(`${url}/mcp`, 'tools/list');
+    expect(listed.result.tools[0].description).toContain('hung (not listed yet)');
+    const all = await post(`${url}/mcp`, 'tools/call', { name: 'inspect', arguments: {} });
+    expect(textOf(all)).toContain('hung: still starting');
+  }
 });
 
 /** How many processes ran at once, at most and just now, by what they noted. */
