@@ -291,11 +291,9 @@ describe('what the README shows', () => {
     const snippets = ENGLISH.blocks.filter(({ language }) => language === 'json');
     expect(snippets.length).toBeGreaterThan(1);
     for (const { text: written } of snippets) {
-      const { mcpServers, servers } = JSON.parse(written);
-      expect((mcpServers ?? servers).mcpx).toMatchObject({
-        command: expect.stringMatching(/^\/.*mcpx$/),
-        args: ['serve'],
-      });
+      const { mcpServers, servers, mcp } = JSON.parse(written);
+      const { command, args = [] } = (mcpServers ?? servers ?? mcp).mcpx;
+      expect([command, args].flat()).toEqual([expect.stringMatching(/^\/.*mcpx$/), 'serve']);
     }
   });
 });

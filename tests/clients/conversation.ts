@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { EXECUTABLE, fixture } from '../e2e/program.ts';
 import type { Turn } from './dialects.ts';
 import { type Step, startModel } from './model.ts';
-import { type Client, pinnedNodeFile, type Way } from './programs.ts';
+import type { Client, Way } from './programs.ts';
 
 /** ms after which a client that does not end is ended. */
 const PATIENCE = 90_000;
@@ -72,11 +72,11 @@ export async function converse(client: Client, place: Home, steps: Step[], way: 
     const own = client.prepare(place.home, model.url);
     const proxy = { HTTP_PROXY: model.url, HTTPS_PROXY: model.url, NO_PROXY: '127.0.0.1,localhost' };
     const inPlace = { cwd: place.cwd, env: { ...place.env, ...proxy, ...own } };
-    const started = [pinnedNodeFile, client.script ?? ''];
+    const started = client.command ?? [];
     await runToEnd([EXECUTABLE, 'tools'], place);
     for (const words of client.connect(way, place.home)) await runToEnd([...started, ...words], inPlace);
     const said = await runToEnd([...started, ...client.ask('Go on.')], inPlace);
-    const spoken = { ...model.last(), strays: model.strays };
+    const spoken = { ...model.last(), strays: model.strays.filter((address) => address !== client.tries) };
     if (spoken.results.length < steps.length) throw new Error(`the conversation ended early: ${said}`);
     return spoken;
   } finally {

@@ -143,4 +143,36 @@ const responses: Dialect = {
   },
 };
 
-export const DIALECTS = [anthropic, responses];
+/** https://ai.google.dev/api/generate-content */
+const gemini: Dialect = {
+  path: /:(?:streamGenerateContent|generateContent|countTokens)$/,
+  read: (body) => ({
+    tools: toolsOf(
+      (body.tools ?? [])
+        .flatMap(({ functionDeclarations = [] }: any) => functionDeclarations)
+        .map((tool: any) => ({ ...tool, schema: tool.parametersJsonSchema ?? tool.parameters })),
+    ),
+    results: (body.contents ?? []).flatMap(({ parts = [] }: any) => {
+      const answers = parts.filter(({ functionResponse }: any) => functionResponse !== undefined);
+      return answers.map(
+        ({ functionResponse: { response, parts: inside = [] } }: any): ShownResult => ({
+          text: Object.values(response).join('\n'),
+          images: [...inside, ...parts].flatMap(({ inlineData }: any) => inlineData?.mimeType ?? []),
+        }),
+      );
+    }),
+    words: JSON.stringify(body),
+  }),
+  write(reply, turn) {
+    const part =
+      typeof reply === 'string'
+        ? { text: reply }
+        : { functionCall: { name: calledTool(turn, reply.tool).called, args: reply.input } };
+    const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
+    const content = { role: 'model', parts: [part] };
+    const answer = { candidates: [{ content, finishReason: 'STOP', index: 0 }], usageMetadata, totalTokens: 1 };
+    return { type: 'text/event-stream', text: `data: ${JSON.stringify(answer)}\r\n\r\n` };
+  },
+};
+
+export const DIALECTS = [anthropic, responses, gemini];

@@ -40,6 +40,7 @@ export async function startModel(steps: Step[]): Promise<Model> {
   });
   server.on('connect', (request, socket) => {
     strays.push(request.url ?? '');
+    socket.on('error', () => undefined);
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

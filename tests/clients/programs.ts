@@ -11,25 +11,33 @@ export type Way = { kind: 'README' } | { kind: 'http'; url: string };
 
 export interface Client {
   title: string;
-  /** The script of the package, to be run with the pinned Node; undefined where it is not installed. */
-  script: string | undefined;
+  /** The program and what stands before its arguments; undefined where it is not installed. */
+  command: string[] | undefined;
   /** The command lines that connect it, without the program. */
   connect(way: Way, home: string): string[][];
   /** Prepares the home, and says the environment in which the client talks to the model and to nobody else. */
   prepare(home: string, modelUrl: string): Record<string, string>;
   /** The command line that asks a question and ends. */
   ask(question: string): string[];
+  /** An address that it tries whatever it is told; the proxy that it is given refuses. */
+  tries?: string;
 }
 
 /** Where scripts/install-clients.mjs puts them: those of the lockfile, and the others. */
 const FOLDERS = ['clients', 'more-clients'].map((folder) => at('.cache', folder, 'node_modules'));
 
 /** Node of the version that the executable embeds, as the build has fetched it. */
-export const pinnedNodeFile = at('.cache', 'node', nodeLock().version, hostTarget(), 'node');
+const pinnedNodeFile = at('.cache', 'node', nodeLock().version, hostTarget(), 'node');
 
-function installed(script: string): string | undefined {
-  if (!existsSync(pinnedNodeFile)) return undefined;
-  return FOLDERS.map((folder) => join(folder, script)).find((file) => existsSync(file));
+/** The file of an installed package. */
+function installed(file: string): string | undefined {
+  return FOLDERS.map((folder) => join(folder, file)).find((path) => existsSync(path));
+}
+
+/** A script of an installed package, run by Node of the version that the executable embeds. */
+function script(file: string): string[] | undefined {
+  const found = installed(file);
+  return found === undefined || !existsSync(pinnedNodeFile) ? undefined : [pinnedNodeFile, found];
 }
 
 /** The code block under a heading of the README, with the executable under test in it. */
@@ -49,7 +57,7 @@ function write(file: string, text: string): void {
 
 export const claudeCode: Client = {
   title: 'Claude Code',
-  script: installed('@anthropic-ai/claude-code/cli-wrapper.cjs'),
+  command: script('@anthropic-ai/claude-code/cli-wrapper.cjs'),
   connect: (way) => [
     way.kind === 'README'
       ? wordsOf('Claude Code')
@@ -68,7 +76,7 @@ export const claudeCode: Client = {
 
 export const codex: Client = {
   title: 'Codex',
-  script: installed('@openai/codex/bin/codex.js'),
+  command: script('@openai/codex/bin/codex.js'),
   connect: (way) => [way.kind === 'README' ? wordsOf('Codex') : ['mcp', 'add', 'mcpx', '--url', way.url]],
   prepare(home, modelUrl) {
     const config = [
@@ -97,4 +105,57 @@ export const codex: Client = {
     'mcp_servers.mcpx.default_tools_approval_mode="approve"',
     question,
   ],
+};
+
+export const geminiCli: Client = {
+  title: 'Gemini CLI',
+  command: script('@google/gemini-cli/bundle/gemini.js'),
+  connect: (way) => [
+    way.kind === 'README'
+      ? wordsOf('Gemini CLI')
+      : ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', way.url],
+  ],
+  prepare(home, modelUrl) {
+    const settings = {
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      privacy: { usageStatisticsEnabled: false },
+      general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+    };
+    write(join(home, '.gemini', 'settings.json'), JSON.stringify(settings));
+    return {
+      GEMINI_API_KEY: 'scripted',
+      GOOGLE_GEMINI_BASE_URL: modelUrl,
+      GEMINI_CLI_NO_RELAUNCH: 'true',
+      GEMINI_CLI_TRUST_WORKSPACE: 'true',
+    };
+  },
+  ask: (question) => ['--yolo', '--model', 'gemini-2.5-pro', '--prompt', question],
+};
+
+/** Its package is a launcher that a script of the installation replaces; the program is in the package of the system. */
+const openCodeFile = installed(`opencode-${process.platform}-${process.arch}/bin/opencode`);
+
+export const openCode: Client = {
+  title: 'OpenCode',
+  command: openCodeFile === undefined ? undefined : [openCodeFile],
+  connect(way, home) {
+    const file = join(home, '.config', 'opencode', 'opencode.json');
+    const mcp =
+      way.kind === 'README' ? JSON.parse(snippetOf('OpenCode')).mcp : { mcpx: { type: 'remote', url: way.url } };
+    write(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), mcp }));
+    return [];
+  },
+  prepare(home, modelUrl) {
+    const model = 'anthropic/claude-sonnet-4-5';
+    const options = { apiKey: 'scripted', baseURL: `${modelUrl}/v1` };
+    const config = {
+      ...{ model, small_model: model, autoupdate: false, share: 'disabled', permission: 'allow' },
+      provider: { anthropic: { options } },
+    };
+    write(join(home, '.config', 'opencode', 'opencode.json'), JSON.stringify(config));
+    return { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' };
+  },
+  ask: (question) => ['run', question],
+  // It installs the package of its plugins.
+  tries: 'registry.npmjs.org:443',
 };
