@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ToolSearch } from '../catalog/search.ts';
-import type { Config, Profile, Settings } from '../config/config.ts';
-import { mainProfile } from '../config/config.ts';
+import type { Config, Profile, ProfileWord, Settings } from '../config/config.ts';
+import { mainProfile, profileWord } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { compactTools } from '../front/compact.ts';
 import { createFront, type Downstream } from '../front/front.ts';
@@ -113,11 +113,12 @@ export function createApp(initial: Config, options: AppOptions): App {
   const everything = () => [...running.values(), ...leaving];
 
   const find = (name = main()): Running => {
-    if (name === undefined) throw noProfile();
+    if (name === undefined) throw noProfile(profileWord(config));
     const found = running.get(name);
     if (found !== undefined) return found;
     const names = [...running.keys()].join(', ');
-    throw new McpxError('not_found', `no enabled profile is called "${name}"`, { hint: `the profiles are: ${names}` });
+    const word = profileWord(config);
+    throw new McpxError('not_found', `no enabled ${word} is called "${name}"`, { hint: `the ${word}s are: ${names}` });
   };
   const router = (found: Running, access: Access, as: As = {}): Router => {
     const { catalog, pool, profile, admission } = found;
@@ -184,6 +185,7 @@ export function createApp(initial: Config, options: AppOptions): App {
       if (running.has(name)) return 'enabled';
       return config.profiles.some((profile) => profile.name === name) ? 'disabled' : 'unknown';
     },
+    profileWord: (name) => profileWord(config, name),
     start() {
       for (const one of running.values()) settle(one);
     },
@@ -251,8 +253,8 @@ export function createApp(initial: Config, options: AppOptions): App {
   };
 }
 
-export function noProfile(): McpxError {
-  return new McpxError('config', 'no profile is enabled', { hint: 'enable one under "profiles" in the config' });
+export function noProfile(word: ProfileWord): McpxError {
+  return new McpxError('config', `no ${word} is enabled`, { hint: `enable one under "${word}s" in the config` });
 }
 
 /** The set of capabilities that a client offers; worked out again only when it has introduced itself. */

@@ -9,7 +9,7 @@ import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
 import type { OpenGateway } from './gateway.ts';
 import { note } from './output.ts';
-import { bindToProcess, ledgerFile, openApp, type ReadOptions, readConfig } from './session.ts';
+import { bindToProcess, ledgerFile, noteUnchosen, openApp, type ReadOptions, readConfig } from './session.ts';
 
 /** A started `serve`, whatever it listens on. */
 interface Served {
@@ -37,6 +37,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { http, host, port } = listen;
   const load = (more: ReadOptions) => readConfig(flags, { file: args[0] ?? listen.file, host, port, http, ...more });
   const config = load({ bootstrap: true });
+  noteUnchosen(config);
   const log = createLog(config.settings.log);
   const app = openApp(config, log, { counts: ledgerFile(), resumable: http });
   bindToProcess(app, invocation);
@@ -75,7 +76,7 @@ async function serveHttp({ app, config, load, log }: Served, { stop, onHangup }:
 
 async function serveStdio({ app, config, load, log }: Served, { stop }: Invocation): Promise<void> {
   const profile = app.mainProfile;
-  if (profile === undefined) throw noProfile();
+  if (profile === undefined) throw noProfile(app.profileWord());
   // Whatever a dependency prints must not reach stdout, which belongs to JSON-RPC.
   globalThis.console = new Console(process.stderr, process.stderr);
   if (process.stdin.isTTY === true)

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
 import { createLockFile, type LockFile } from '../catalog/lock-file.ts';
 import { createCatalogStore } from '../catalog/store.ts';
-import type { Config, ServerSpec, Settings } from '../config/config.ts';
+import { type Config, profileWord, type ServerSpec, type Settings, unchosenProfile } from '../config/config.ts';
 import { warningText } from '../config/findings.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
@@ -152,6 +152,17 @@ export function bindToProcess(app: App, { atExit, hurry }: Pick<Invocation, 'atE
   hurry?.addEventListener('abort', () => void app.stop(STOP_FAST), { once: true });
 }
 
+/** Says which of several profiles is used where nobody chose one. */
+export function noteUnchosen(config: Config): void {
+  const chosen = unchosenProfile(config);
+  if (chosen === undefined) return;
+  const word = profileWord(config);
+  const names = config.profiles.flatMap(({ name, enabled }) => (enabled ? [`"${name}"`] : []));
+  note(
+    `mcpx: no ${word} is called "default": "${chosen}" is used where none is named, the first of ${names.join(', ')}; --profile or MCPX_PROFILE chooses another`,
+  );
+}
+
 /** For reading commands: an App that is stopped afterwards. Upstream trouble is told by the command, so the log holds back. */
 export function withApp<T>(
   invocation: Invocation,
@@ -168,6 +179,7 @@ export async function withAppOf<T>(
   work: (app: App, config: Config) => Promise<T>,
   catalogs: Catalogs,
 ): Promise<T> {
+  noteUnchosen(config);
   const { log } = config.settings;
   const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), {
     catalogs,

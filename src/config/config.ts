@@ -257,6 +257,24 @@ export const DEFAULTS: Settings = {
 /** The toolboxes inside mcpx, for servers of type `builtin`. */
 export const BUILTINS = ['time', 'text', 'math', 'memory', 'json'] as const;
 
+export type ProfileWord = 'profile' | 'schema';
+
+/** How the file calls this profile; without a name, or for one that it does not have, how it calls any. */
+export function profileWord({ profiles }: Pick<Config, 'profiles'>, name?: string): ProfileWord {
+  const named = profiles.find((profile) => profile.name === name);
+  const isSchema = (named === undefined ? profiles : [named]).some(({ servers }) =>
+    servers.some(({ place }) => place.path[0] === 'schemas'),
+  );
+  return isSchema ? 'schema' : 'profile';
+}
+
+/** The profile that is meant without a name, where nobody chose it: the first of several, none of which is `default`. */
+export function unchosenProfile(config: Pick<Config, 'profiles' | 'profile'>): string | undefined {
+  const enabled = config.profiles.filter((profile) => profile.enabled);
+  const isChosen = config.profile !== undefined || enabled.some(({ name }) => name === 'default');
+  return isChosen || enabled.length < 2 ? undefined : enabled[0]?.name;
+}
+
 /** The profile that `/mcp` and stdio mean without a name: the one asked for, else `default`, else the first enabled one. */
 export function mainProfile(config: Pick<Config, 'profiles' | 'profile'>): Profile | undefined {
   const { profiles, profile: asked = 'default' } = config;

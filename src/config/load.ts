@@ -1,6 +1,6 @@
 /** The one way from files, environment and flags to a `Config`, shared by everything that needs one. */
 import { McpxError } from '../errors.ts';
-import { BUILTINS, type Config, DEFAULTS, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
+import { BUILTINS, type Config, DEFAULTS, profileWord, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { type Self, withoutLoops } from './guard.ts';
 import { warnInert } from './inert.ts';
@@ -114,11 +114,12 @@ function finish(merged: Merged, { options, world, findings, sources }: Finish): 
 function checkProfile(name: string, profiles: Config['profiles']): void {
   const found = profiles.find((profile) => profile.name === name);
   if (found?.enabled === true) return;
+  const word = profileWord({ profiles }, name);
   if (found !== undefined) {
-    const hint = `set "enabled": true in profile "${name}"`;
-    throw new McpxError('config', `profile "${name}" is disabled`, { hint });
+    const hint = `set "enabled": true in ${word} "${name}"`;
+    throw new McpxError('config', `${word} "${name}" is disabled`, { hint });
   }
   const names = profiles.map((profile) => profile.name);
-  const hint = didYouMean(name, names) ?? `the profiles are: ${names.join(', ')}`;
-  throw new McpxError('not_found', `there is no profile "${name}"`, { hint });
+  const hint = didYouMean(name, names) ?? `the ${word}s are: ${names.join(', ')}`;
+  throw new McpxError('not_found', `there is no ${word} "${name}"`, { hint });
 }

@@ -1,6 +1,6 @@
 /** What listeners need of the running program; `app/app.ts` provides it. */
 import type { ToolSearch } from '../catalog/search.ts';
-import type { FrontKind } from '../config/config.ts';
+import type { FrontKind, ProfileWord } from '../config/config.ts';
 import type { ServerEdit } from '../config/edit.ts';
 import type { Downstream, Front, FrontDeps } from '../front/front.ts';
 import type { Reading } from '../front/meter.ts';
@@ -46,6 +46,8 @@ export interface Gateway {
   /** The profile that is meant where none is named. */
   readonly mainProfile: string | undefined;
   profileState(name: string): 'enabled' | 'disabled' | 'unknown';
+  /** How the config calls this profile; without a name, how it calls any. */
+  profileWord(name?: string): ProfileWord;
   open(options: OpenOptions): Session;
   /** Whether a session that began then, in another process, can be held to what it was shown there. */
   canResume(profile: string, issued: number): boolean;

@@ -1,8 +1,9 @@
 /** Errors over HTTP: on routes for scripts `{"error", "code", "hint", "requestId"}`, on those of MCP a JSON-RPC error. */
 import type { ServerResponse } from 'node:http';
+import type { ProfileWord } from '../config/config.ts';
 import { type ErrorCode, HTTP_CODES, McpxError, RpcError, toMcpxError } from '../errors.ts';
 import { asName } from '../render/text.ts';
-import { INVALID_PARAMS, INVALID_REQUEST, isRecord } from '../wire/message.ts';
+import { type Id, INVALID_PARAMS, INVALID_REQUEST, isRecord } from '../wire/message.ts';
 import { sendJson, sendRpcError } from './reply.ts';
 import { requestIdOf } from './trace.ts';
 
@@ -43,13 +44,13 @@ export interface Reason {
   hint?: string;
 }
 
-export function unknownProfile(name: string): Reason {
-  return { message: `no profile is called "${asName(name)}"`, hint: 'GET /api/status lists the profiles' };
+export function unknownProfile(name: string, word: ProfileWord): Reason {
+  return { message: `no ${word} is called "${asName(name)}"`, hint: `GET /api/status lists the ${word}s` };
 }
 
-export function disabledProfile(name: string): Reason {
-  const hint = 'set "enabled": true for it under "profiles" in the config';
-  return { message: `the profile "${name}" is disabled`, hint };
+export function disabledProfile(name: string, word: ProfileWord): Reason {
+  const hint = `set "enabled": true for it under "${word}s" in the config`;
+  return { message: `the ${word} "${name}" is disabled`, hint };
 }
 
 type Headers = Record<string, string>;
@@ -73,11 +74,11 @@ export function errorBody(
 export function refuse(
   response: ServerResponse,
   status: number,
-  why: string | (Reason & { rpc?: number }),
+  why: string | (Reason & { rpc?: number; id?: Id | undefined }),
   headers: Headers = {},
 ): void {
-  const { message, hint, rpc = INVALID_REQUEST } = typeof why === 'string' ? { message: why } : why;
-  const forMcp = { code: rpc, message, ...(hint && { data: { hint } }) };
+  const { message, hint, rpc = INVALID_REQUEST, id = null } = typeof why === 'string' ? { message: why } : why;
+  const forMcp = { code: rpc, message, id, ...(hint && { data: { hint } }) };
   if (isMcp(response.req.url ?? '')) sendRpcError(response, status, forMcp, headers);
   else sendError(response, status, { message, ...(hint && { hint }) }, headers);
 }

@@ -23,8 +23,9 @@ function within(serve: Inside): Serve {
     const { response, principal, parts } = visit;
     const profile = parts.get('profile') ?? '';
     const state = profileState(profile, visit, served.gateway);
-    if (state === 'unknown') return sendError(response, 404, unknownProfile(profile));
-    if (state === 'disabled') return sendError(response, 403, disabledProfile(profile));
+    if (state === 'unknown') return sendError(response, 404, unknownProfile(profile, served.gateway.profileWord()));
+    if (state === 'disabled')
+      return sendError(response, 403, disabledProfile(profile, served.gateway.profileWord(profile)));
     const entrance = served.gateway.enter({ profile, principal, holder: holderOf(visit) });
     try {
       await serve(entrance, visit, served);

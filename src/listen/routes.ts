@@ -11,7 +11,7 @@ import { serveEvents, serveMetrics } from './live.ts';
 import { serveDelete, serveGet, servePost } from './mcp.ts';
 import { describeApi } from './openapi.ts';
 import { sendPage } from './page.ts';
-import { disabledProfile, refuse, unknownProfile } from './refuse.ts';
+import { disabledProfile, type Reason, unknownProfile } from './refuse.ts';
 import { sendJson } from './reply.ts';
 import {
   serveCall,
@@ -25,7 +25,7 @@ import {
 } from './rest.ts';
 import type { Trace } from './trace.ts';
 import type { Unauthorized } from './unauthorized.ts';
-import { type McpDeps, type McpVisit, profileState } from './visit.ts';
+import { type McpDeps, type McpVisit, profileState, refusePosted } from './visit.ts';
 
 /** Something that arrived, after the guards. */
 export interface Visit {
@@ -164,16 +164,15 @@ function decode(segment: string): string {
 function openMcp(serve: ServeMcp, own?: FrontKind): Serve {
   return (visit, { gateway, mcp }) => {
     const { request, response, query, principal, parts } = visit;
+    const no = (status: number, why: Reason) => refusePosted(visit, mcp, status, why);
     const profile = parts.get('profile') ?? gateway.mainProfile;
     const state = profile === undefined ? 'unknown' : profileState(profile, visit, gateway);
-    if (profile === undefined || state === 'unknown') return refuse(response, 404, unknownProfile(profile ?? ''));
-    if (state === 'disabled') return refuse(response, 403, disabledProfile(profile));
+    if (profile === undefined || state === 'unknown')
+      return no(404, unknownProfile(profile ?? '', gateway.profileWord()));
+    if (state === 'disabled') return no(403, disabledProfile(profile, gateway.profileWord(profile)));
     const wanted = query.get('front');
     if (wanted !== null && wanted !== 'compact' && wanted !== 'aggregate')
-      return refuse(response, 400, {
-        message: '"front" must be compact or aggregate',
-        hint: 'leave it out, or correct it',
-      });
+      return no(400, { message: '"front" must be compact or aggregate', hint: 'leave it out, or correct it' });
     const front = wanted ?? own;
     return serve({ request, response, profile, front, principal }, mcp);
   };

@@ -16,7 +16,7 @@ import type { Parking } from './events.ts';
 import type { Gateway, Session } from './gateway.ts';
 import { plainAddress } from './guard.ts';
 import type { SseSession } from './legacy-sse.ts';
-import { refuse } from './refuse.ts';
+import { type Reason, refuse } from './refuse.ts';
 import { sendRpcError } from './reply.ts';
 import type { Rounds } from './rounds.ts';
 import type { Seal } from './seal.ts';
@@ -74,6 +74,18 @@ export function hasRoom({ response, principal }: McpVisit, { sessions }: McpDeps
   const error = { code: RPC_CODES.overloaded, message: full.message, id, data: { hint: full.hint } };
   sendRpcError(response, full.status, error, { 'Retry-After': String(full.retryAfter) });
   return false;
+}
+
+/** Refuses what was posted with the id of its request, where the body is small, JSON, and on its way. */
+export async function refusePosted(visit: Receiving, deps: ReceivingDeps, status: number, why: Reason): Promise<void> {
+  const { request, response } = visit;
+  const { headers } = request;
+  const isReadable = request.method === 'POST' && JSON_BODY.test(headers['content-type'] ?? '');
+  const isSmall = Number(headers['content-length'] ?? SMALL + 1) <= Math.min(SMALL, deps.maxBody);
+  if (!isReadable || !isSmall || headers.expect !== undefined) return refuse(response, status, why);
+  const posted = readMessages((await readBody(visit, deps.maxBody)) ?? '');
+  const [first] = 'messages' in posted && !posted.batch ? posted.messages : [];
+  refuse(response, status, { ...why, id: first !== undefined && isRequest(first) ? first.id : undefined });
 }
 
 const JSON_BODY = /^application\/json\s*(?:;|$)/i;

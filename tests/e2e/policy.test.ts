@@ -46,11 +46,33 @@ describe('profiles', () => {
     for (const path of ['/mcp/off', '/api/off/mcp']) {
       const answer = await send(`${url}${path}`, { body: rpc('ping', {}, 7) });
       expect(answer.status).toBe(403);
-      const { error } = await answer.json();
-      expect(error).toMatchObject({ code: -32600, message: 'the profile "off" is disabled' });
+      const { id, error } = await answer.json();
+      expect([id, error]).toMatchObject([7, { code: -32600, message: 'the profile "off" is disabled' }]);
     }
-    expect((await send(`${url}/mcp/nobody`, { body: rpc('ping') })).status).toBe(404);
-    expect((await send(`${url}/api/nobody/mcp`, { body: rpc('ping') })).status).toBe(404);
+    for (const path of ['/mcp/nobody', '/api/nobody/mcp']) {
+      const answer = await send(`${url}${path}`, { body: rpc('ping', {}, 'own') });
+      expect([answer.status, (await answer.json()).id]).toEqual([404, 'own']);
+    }
+  });
+
+  test('a file that says "schemas" is answered in its words, and the choice between several is said', async () => {
+    const place = emptyPlace();
+    const box = { command: process.execPath, args: [fixture('stdio.mjs')] };
+    const schemas = {
+      one: { mcpServers: { box } },
+      two: { mcpServers: { box } },
+      off: { enabled: false, mcpServers: { box } },
+    };
+    const running = start(['serve', place.file('schemas.json', { schemas }), '--http', '--port', '0'], place);
+    const [, url = ''] = (await running.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
+    expect(running.said.stderr).toContain(
+      'no schema is called "default": "one" is used where none is named, the first of "one", "two"; --profile',
+    );
+    const said = async (path: string) => (await (await send(`${url}${path}`, { body: rpc('ping') })).json()).error;
+    expect(await said('/mcp/off')).toMatchObject({
+      ...{ message: 'the schema "off" is disabled', data: { hint: expect.stringContaining('"schemas"') } },
+    });
+    expect((await said('/mcp/nobody')).message).toBe('no schema is called "nobody"');
   });
 
   test('over stdio one is chosen by --profile or MCPX_PROFILE', async () => {

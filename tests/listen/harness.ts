@@ -67,6 +67,7 @@ export async function stage(
   const watchers: Stage['watchers'] = new Set();
   const gateway: Gateway = {
     mainProfile: 'default',
+    profileWord: () => 'profile',
     canResume: () => true,
     profileState: (name) => (['default', 'other'].includes(name) ? 'enabled' : 'unknown'),
     open(options) {

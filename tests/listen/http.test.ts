@@ -195,6 +195,12 @@ describe('bad input', () => {
     expect((await send(`${url}/mcp/%E0%A4%A`, { body: rpc('ping') })).status).toBe(404);
     const off = await send(`${url}/mcp/off`, { body: rpc('ping') });
     expect([off.status, off.json.error.message]).toEqual([403, 'the profile "off" is disabled']);
+    const ids = ['/mcp/off', '/mcp/nobody', '/mcp?front=nice'].map(async (path) => {
+      const { json } = await send(`${url}${path}`, { body: rpc('ping', {}, 'own') });
+      return json.id;
+    });
+    expect(await Promise.all(ids)).toEqual(['own', 'own', 'own']);
+    expect((await send(`${url}/mcp/nobody`, { body: '{' })).status).toBe(404);
   });
 
   test('an unknown front is 400', async () => {
