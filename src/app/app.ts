@@ -157,7 +157,7 @@ export function createApp(initial: Config, options: AppOptions): App {
       reading() {
         const { settings } = config;
         const tools = compactTools(own.servers(), settings);
-        return meter.reading(own.servers(), { tools, instructions: instructionsOf(settings.front) });
+        return meter.reading(own.servers(), { tools, instructions: instructionsOf(settings.front, own.servers()) });
       },
       close() {
         left = true;

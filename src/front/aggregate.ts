@@ -7,6 +7,7 @@ import { INVALID_PARAMS } from '../wire/message.ts';
 import { dialectOf } from './dialect.ts';
 import { errorResult } from './explain.ts';
 import type { Face, FrontDeps } from './front.ts';
+import { joinInstructions } from './instructions.ts';
 import { exposeLinks, exposePage } from './links.ts';
 import { provenance } from './natives.ts';
 import { seek } from './seek.ts';
@@ -30,7 +31,7 @@ export function createAggregate(deps: FrontDeps): Face {
     return known.table;
   };
   return {
-    instructions: () => undefined,
+    instructions: () => joinInstructions(router.servers()),
     tool: (name) => table().get(name)?.tool,
     tools: () => [...table()].map(([name, target]) => exposed(name, target)),
     call(name, args, way) {

@@ -22,7 +22,7 @@ export function compactTools(
   { front, compression }: Pick<Settings, 'front' | 'compression'>,
   clientInfo?: { name: string; version?: string },
 ): Tool[] {
-  const lookUp = lookText(front);
+  const lookUp = lookText(front, servers);
   const most = Math.min(front.menuBudget, descriptionLimit(clientInfo));
   const { maxInstructions } = compression;
   const menu = renderMenu(servers, { budget: most - lookUp.length - 2, maxInstructions });
@@ -35,7 +35,7 @@ export function createCompact(deps: FrontDeps): Face {
   /** Whether the client was last shown the tool for resources. */
   let listed: boolean | undefined;
   const dialect = dialectOf(deps.settings.front);
-  const instructions = instructionsOf(deps.settings.front);
+  const instructions = () => instructionsOf(deps.settings.front, router.servers());
   const handlers = new Map<string, (args: Params, way: Way) => Promise<ToolResult>>([
     [dialect.inspect, createInspect(deps)],
     [dialect.exec, createExec(deps, { runs: 'everything' })],
@@ -49,14 +49,14 @@ export function createCompact(deps: FrontDeps): Face {
     const tools = compactTools(servers, deps.settings, caller.clientInfo);
     listed = hasResources(servers);
     // Once per client, however often it asks, and when it has its answer.
-    if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions }, caller));
+    if (!counted) setImmediate(() => meter.menu(servers, { tools, instructions: instructions() }, caller));
     search.prepare(() => ({ servers: router.servers(), revision: router.revision() }));
     counted = true;
     return tools;
   };
 
   return {
-    instructions: () => instructions,
+    instructions,
     listWait: MENU_WAIT,
     tools: listTools,
     affected(kinds) {

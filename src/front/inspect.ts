@@ -14,6 +14,7 @@ import { dialectOf, written } from './dialect.ts';
 import { type Example, exampleCall } from './explain.ts';
 import { type Description, findTools, questionOf } from './find.ts';
 import type { FrontDeps } from './front.ts';
+import { aboutServer, wholeInstructions } from './instructions.ts';
 import { inspectStored } from './stored.ts';
 import { findTool, readTarget } from './target.ts';
 
@@ -94,7 +95,10 @@ export function describeServer(
   const { listing } = server.entry;
   if (listing.kind === 'failed' && server.tools.length === 0) throw listing.error;
   const { maxDescription, schema } = compression;
-  const head = [serverLine(server, compression.maxInstructions), ...unansweredLists(server.entry.offer)].join('\n');
+  const { maxInstructions } = compression;
+  const instructions = wholeInstructions(server, maxInstructions, limits.resultChars / 2);
+  const line = serverLine(server, instructions.length === 0 ? maxInstructions : 0);
+  const head = [line, ...instructions, ...unansweredLists(server.entry.offer)].join('\n');
   if (schema === 'json') return [head, ...server.tools.map((tool) => JSON.stringify(definition(tool)))].join('\n');
   let text = '';
   for (const [index, form] of FORMS.entries()) {
@@ -122,13 +126,13 @@ export function describeTool(
 }
 
 function serverLine({ name, tools, entry }: ServerView, maxInstructions: number): string {
-  const { listing, spec, hello } = entry;
+  const { listing } = entry;
   if (listing.kind === 'failed' && tools.length === 0) {
     return `${name}: not available: ${messageOf(listing.error).split('\n')[0]}`;
   }
   if (listing.kind === 'unlisted') return `${name}: still starting`;
-  const about = spec.description ?? hello?.instructions ?? '';
-  const note = about === '' ? '' : ` — ${cut(oneLine(about), maxInstructions)}`;
+  const about = cut(oneLine(aboutServer({ entry })), maxInstructions);
+  const note = about === '' ? '' : ` — ${about}`;
   return `${name} (${tools.length === 1 ? '1 tool' : `${tools.length} tools`})${note}`;
 }
 

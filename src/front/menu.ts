@@ -3,6 +3,7 @@ import type { Tool } from '../catalog/list.ts';
 import { cut, oneLine } from '../render/text.ts';
 import { firstSentence, parameterList } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
+import { aboutServer } from './instructions.ts';
 
 export interface MenuOptions {
   /** Characters for the whole menu; it is never longer, whatever there is to list. */
@@ -110,7 +111,7 @@ function thatFit(sorted: Offer[], room: number): Offer[] {
 }
 
 function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxInstructions: number): string {
-  const about = entry.spec.description ?? entry.hello?.instructions;
+  const about = aboutServer({ entry });
   const note = detail.instructions && about ? ` — ${cut(oneLine(about), maxInstructions)}` : '';
   if (tools.length === 0 && entry.listing.kind !== 'listed') {
     return `${name} (${entry.listing.kind === 'failed' ? 'not available now' : 'not listed yet'})`;

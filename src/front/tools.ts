@@ -15,15 +15,13 @@ const ANY_OBJECT = { type: 'object', additionalProperties: true };
 const WORDS = {
   inspect: {
     target: { server_name: STRING, tool_name: STRING },
-    look: 'Look up tools of the MCP servers below, run them with exec. No arguments: servers. query: tools by what they do, with signatures. server_name: its tools; with tool_name: the full signature.',
-    instructions:
-      'Many MCP servers behind two tools. The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
+    look: 'run them with exec. No arguments: servers. query: tools by what they do, with signatures. server_name: its tools; with tool_name: the full signature.',
+    instructions: 'The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
   },
   describe: {
     target: { method: STRING },
-    look: 'Look up tools of the MCP servers below, run them with call. No arguments: servers. query: tools by what they do, with signatures. method "server": its tools; "server.tool": the full signature.',
-    instructions:
-      'Many MCP servers behind two tools. The description of describe lists what there is; describe a method for its signature, then call it.',
+    look: 'run them with call. No arguments: servers. query: tools by what they do, with signatures. method "server": its tools; "server.tool": the full signature.',
+    instructions: 'The description of describe lists what there is; describe a method for its signature, then call it.',
   },
 } as const satisfies Record<Settings['front']['dialect'], { target: Params; look: string; instructions: string }>;
 
@@ -39,13 +37,32 @@ const metaFor = (searchHint: string) => ({
 
 const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
-export function instructionsOf({ dialect }: Settings['front']): string {
-  return WORDS[dialect].instructions;
+/** Some clients show the model only the beginning of a description, 200 characters or so: the names of the servers come first. */
+export function instructionsOf({ dialect }: Settings['front'], servers: ServerView[]): string {
+  const names = someNames(servers);
+  const what = `${names === '' ? '' : `${names}: `}MCP servers behind two tools`;
+  return `${what}. ${WORDS[dialect].instructions}`;
 }
 
 /** What stands before the menu. */
-export function lookText({ dialect }: Settings['front']): string {
-  return WORDS[dialect].look;
+export function lookText({ dialect }: Settings['front'], servers: ServerView[]): string {
+  const names = someNames(servers);
+  const what = names === '' ? 'Look up tools of MCP servers' : `${names}: look up their tools`;
+  return `${what}, ${WORDS[dialect].look}`;
+}
+
+/** Characters of the names of servers before everything else. */
+const MAX_NAMES = 120;
+
+function someNames(servers: ServerView[]): string {
+  const names = servers.map(({ name }) => name).sort((a, b) => (a < b ? -1 : 1));
+  let text = '';
+  for (const [index, name] of names.entries()) {
+    const longer = index === 0 ? name : `${text}, ${name}`;
+    if (longer.length > MAX_NAMES) return index === 0 ? '' : `${text} and ${names.length - index} more`;
+    text = longer;
+  }
+  return text;
 }
 
 /** `look` is the whole description of the tool that looks things up, with the menu. */

@@ -26,21 +26,17 @@ export async function introduce(params: Params, { kind, face, deps }: Session): 
   const { caller } = deps;
   if (isRecord(params.capabilities)) caller.capabilities = params.capabilities;
   if (isClientInfo(params.clientInfo)) caller.clientInfo = params.clientInfo;
-  const own = { serverInfo: { name: 'mcpx', title: 'mcpx', version: VERSION }, ...instructionsOf(face) };
+  const serverInfo = { name: 'mcpx', title: 'mcpx', version: VERSION };
   const protocolVersion = agreedVersion(params.protocolVersion);
   if (kind === 'compact') {
     // Everything becomes known meanwhile, and the answer does not wait for it.
     setImmediate(() => void deps.listed());
-    return { protocolVersion, capabilities: EVERYTHING, ...own };
+    return { protocolVersion, capabilities: EVERYTHING, serverInfo, ...instructionsOf(face) };
   }
   await deps.listed();
   const servers = deps.router.servers();
-  return {
-    protocolVersion,
-    capabilities: unionOf(servers, deps.router),
-    ...own,
-    ...transparent(servers, deps.settings),
-  };
+  const own = { serverInfo, ...instructionsOf(face), ...transparent(servers, deps.settings) };
+  return { protocolVersion, capabilities: unionOf(servers, deps.router), ...own };
 }
 
 /** In front of a single server, with plain names and kept URIs, mcpx is that server. */

@@ -123,6 +123,6 @@ test('what one server has does not wait for another that is slow to say', async 
   expect(await request('tools/call', { name: 'new' })).toMatchObject({ content: [] });
 });
 
-test('there are no instructions of ours', async () => {
+test('there are no instructions where no server has any', async () => {
   expect(await open().request('initialize', { protocolVersion: '2025-11-25' })).not.toHaveProperty('instructions');
 });
