@@ -20,7 +20,8 @@ function logFile(): {
   messages(): { method?: string; started?: number; params?: Record<string, unknown> }[];
 } {
   const file = join(mkdtempSync(join(tmpdir(), 'mcpx-connection-')), 'log');
-  const read = () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
+  // The end of the file may be a line that the server is still writing.
+  const read = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
   return { flag: `log=${file}`, messages: () => read().map((line) => JSON.parse(line)) };
 }
 
