@@ -9,6 +9,8 @@ export interface Dialect {
   read: string;
   /** The arguments that name a tool. */
   target(server: string, tool: string): Params;
+  /** The arguments that name a server. */
+  server(name: string): Params;
 }
 
 const DIALECTS = {
@@ -17,12 +19,14 @@ const DIALECTS = {
     exec: 'exec',
     read: 'exec_read',
     target: (server, tool) => ({ server_name: server, tool_name: tool }),
+    server: (name) => ({ server_name: name }),
   },
   describe: {
     inspect: 'describe',
     exec: 'call',
     read: 'call_read',
     target: (server, tool) => ({ method: `${server}.${tool}` }),
+    server: (name) => ({ method: name }),
   },
 } as const satisfies Record<Settings['front']['dialect'], Dialect>;
 

@@ -8,9 +8,10 @@ import { didYouMean } from '../router/missing.ts';
 import { shapeResult } from '../router/results.ts';
 import type { ServerView, ToolResult, Way } from '../router/router.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import { dialectOf, written } from './dialect.ts';
+import { type Dialect, dialectOf, written } from './dialect.ts';
 import type { FrontDeps } from './front.ts';
 import { inspectStored, STORED } from './stored.ts';
+import { readTarget } from './target.ts';
 
 type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'shelf'>;
 
@@ -19,17 +20,16 @@ const MAX_ABOUT = 120;
 
 export function createResources(deps: Deps): (args: Params, way: Way) => Promise<ToolResult> {
   const { router, listed, shelf } = deps;
-  const { inspect } = dialectOf(deps.settings.front);
+  const dialect = dialectOf(deps.settings.front);
   const shaped = (result: ToolResult, title: string) =>
-    shapeResult(result, { settings: deps.settings, shelf, title, readOn: (part) => written(inspect, part) });
+    shapeResult(result, { settings: deps.settings, shelf, title, readOn: (part) => written(dialect.inspect, part) });
 
   return async (args, way) => {
-    const server = text(args, 'server_name');
-    const uri = text(args, 'uri');
+    const { server, uri } = readPlace(args);
     if (uri?.startsWith(STORED)) return inspectStored({ result: uri.slice(STORED.length) }, deps);
     await listed(undefined, 'all');
     const views = server === undefined ? router.servers() : [await router.server(server)];
-    if (uri === undefined) return shaped(listOf(views), 'resources');
+    if (uri === undefined) return shaped(listOf(views, dialect), 'resources');
     const found = locateResource(uri, server, views);
     const params = { uri: found.uri };
     const answer = await router.forward({ ...way, ...of(found), method: 'resources/read', params });
@@ -37,17 +37,32 @@ export function createResources(deps: Deps): (args: Params, way: Way) => Promise
   };
 }
 
+/** A scheme and a colon: https://www.rfc-editor.org/rfc/rfc3986#section-3.1 */
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+
+/** `server_name` and `uri`; or `method`, a server's name, which a URI may follow after a dot. */
+function readPlace(args: Params): { server?: string | undefined; uri?: string | undefined } {
+  const uri = text(args, 'uri');
+  if (text(args, 'method') === undefined || text(args, 'server_name') !== undefined) {
+    return { server: text(args, 'server_name'), uri };
+  }
+  const { server, tool: rest = '' } = readTarget({ method: args.method });
+  if (server === undefined) return { server: rest, uri };
+  return { server, uri: uri ?? (SCHEME.test(rest) ? rest : undefined) };
+}
+
 function of({ server, uri }: Located) {
   return { server, kind: 'resource' as const, name: uri };
 }
 
-function listOf(views: ServerView[]): ToolResult {
+function listOf(views: ServerView[], dialect: Dialect): ToolResult {
   const lines = views.flatMap(({ name, resources, templates }) => [
     ...(resources.length + templates.length > 0 ? [`${name}:`] : []),
     ...resources.map((item) => `  ${item.uri}${about(item)}`),
     ...templates.map((item) => `  ${item.uriTemplate}${about(item)}`),
   ]);
-  const example = { server_name: views.find(({ resources }) => resources.length > 0)?.name, uri: '…' };
+  const owner = views.find(({ resources }) => resources.length > 0)?.name;
+  const example = { ...(owner !== undefined && dialect.server(owner)), uri: '…' };
   const text =
     lines.length === 0
       ? 'There are no resources.'

@@ -15,15 +15,20 @@ const ANY_OBJECT = { type: 'object', additionalProperties: true };
 const WORDS = {
   inspect: {
     target: { server_name: STRING, tool_name: STRING },
+    server: { server_name: STRING },
     look: 'run them with exec. No arguments: servers. query: tools by what they do, with signatures. server_name: its tools; with tool_name: the full signature.',
     instructions: 'The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
   },
   describe: {
     target: { method: STRING },
+    server: { method: STRING },
     look: 'run them with call. No arguments: servers. query: tools by what they do, with signatures. method "server": its tools; "server.tool": the full signature.',
     instructions: 'The description of describe lists what there is; describe a method for its signature, then call it.',
   },
-} as const satisfies Record<Settings['front']['dialect'], { target: Params; look: string; instructions: string }>;
+} as const satisfies Record<
+  Settings['front']['dialect'],
+  { target: Params; server: Params; look: string; instructions: string }
+>;
 
 /**
  * For Claude Code: tools that are not hidden behind its own search, what that search finds them by all the same, and
@@ -68,7 +73,7 @@ function someNames(servers: ServerView[]): string {
 /** `look` is the whole description of the tool that looks things up, with the menu. */
 export function toolsOf(front: Settings['front'], servers: ServerView[], look: string): Tool[] {
   const names = dialectOf(front);
-  const { target } = WORDS[front.dialect];
+  const { target, server } = WORDS[front.dialect];
   const one = { ...target, arguments: ANY_OBJECT };
   const run = {
     type: 'object',
@@ -116,7 +121,7 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
       name: 'resources',
       title: 'Read resources',
       description: 'List the resources of the MCP servers, or read one by its uri.',
-      inputSchema: { type: 'object', properties: { server_name: STRING, uri: STRING } },
+      inputSchema: { type: 'object', properties: { ...server, uri: STRING } },
       annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint },
       _meta: metaFor('list and read the resources of every connected MCP server'),
     },

@@ -222,6 +222,33 @@ describe('resources', () => {
     expect(read.map(({ params }) => params?.uri)).toEqual(['file:///a.txt', 'db:///users', 'file:///pic.png']);
   });
 
+  test('names the server in "method" too, alone, before a URI, or with something that is none', async () => {
+    const { text, call, sent } = open({ s: library(), t: library([{ uri: 'file:///t.txt', name: 't' }]) });
+    for (const method of ['t', 't.read_file']) {
+      const listed = await text('resources', { method });
+      expect(listed).toContain('t:\n  file:///t.txt');
+      expect(listed).not.toContain('a.txt');
+    }
+    expect(await text('resources', { method: 'nope' })).toContain('no server is called "nope"');
+    expect(await text('resources', { method: 5 })).toContain('"method" must be a string');
+    await call('resources', { method: 't', uri: 'file:///a.txt' });
+    await call('resources', { method: 't.file:///a.txt' });
+    await call('resources', { method: 's.file:///a.txt', server_name: 't', uri: 'file:///a.txt' });
+    const read = sent.filter(({ method }) => method === 'resources/read');
+    const expected = { server: 't', method: 'resources/read', params: { uri: 'file:///a.txt' } };
+    expect(read).toEqual([expected, expected, expected]);
+  });
+
+  test('in the other dialect it is listed with "method", and its list says how to read one so', async () => {
+    const { tools, text } = open({ s: library() }, { dialect: 'describe' });
+    const string = { type: 'string' };
+    expect((await tools()).at(-1)?.inputSchema).toEqual({
+      type: 'object',
+      properties: { method: string, uri: string },
+    });
+    expect(await text('resources', { method: 's' })).toContain('read one: resources {"method":"s","uri":"…"}');
+  });
+
   test('one that several servers have is not guessed, one that none has is told with the nearest', async () => {
     const { text } = open({ a: library(), b: library() });
     expect(await text('resources', { uri: 'file:///a.txt' })).toContain(
