@@ -58,11 +58,24 @@ export function parseSource(file: string, text: string): Source {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;
-  if (error !== undefined) throw syntaxError(file, text, error);
+  if (error !== undefined) throw isToml(text) ? tomlError(file) : syntaxError(file, text, error);
   if (root === undefined) throw syntaxError(file, text, { error: 4, offset: text.length, length: 0 });
   const source: Source = { file, text, starts: lineStarts(text), root, value: undefined, duplicates: [] };
   source.value = toValue(root, [], source);
   return source;
+}
+
+/** Whether the first line that is no comment is a table or a key of TOML; only asked about text that is no JSON. */
+function isToml(text: string): boolean {
+  const first = text.split(/\r?\n/).find((line) => !/^\s*(#.*)?$/.test(line)) ?? '';
+  return /^\s*(\[\[?\s*[A-Za-z_][^[\],]*\]\]?\s*(#.*)?|[\w."'-]+\s*=.*)$/.test(first);
+}
+
+/** No line is quoted: the parser has not understood which of them hold secrets. */
+function tomlError(file: string): McpxError {
+  const hint =
+    'write each [mcp_servers.<name>] table as an entry of a JSON file: {"mcpServers": {"<name>": {"command": "…", "args": ["…"]}}}';
+  return new McpxError('config', `config file "${file}" is TOML, and mcpx reads JSON`, { hint, data: { file } });
 }
 
 /** Builds the value by defining properties, so that a `__proto__` key is a key, and notes what is written twice. */

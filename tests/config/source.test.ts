@@ -47,6 +47,27 @@ describe('a syntax error is told in words', () => {
   });
 });
 
+describe('a file of TOML is told as such', () => {
+  test.each([
+    ['a table', '[mcp_servers.github]\ncommand = "x"\n'],
+    ['a quoted table and a comment', '\n# mine\n[mcp_servers."my files"] # more\r\n'],
+    ['a list of tables', '[[servers]]\n'],
+    ['a key', 'model="some"\n[mcp_servers.github]\n'],
+  ])('%s', (_what, text) => {
+    const error = failure(() => parseSource('/config.toml', text));
+    expect(error.message).toBe('config file "/config.toml" is TOML, and mcpx reads JSON');
+    expect(error.hint).toContain('{"mcpServers": {"<name>": {"command": "…", "args": ["…"]}}}');
+  });
+
+  test.each(['[1', '[true, fals]', '[a, b]', '{"a" = 1}', '# only a comment', 'nothing of the kind'])('not %j', (text) => {
+    expect(failure(() => parseSource('/c.json', text)).message).not.toContain('TOML');
+  });
+
+  test('JSON in a file of that name is read', () => {
+    expect(parseSource('/config.toml', '{"a": 1}').value).toEqual({ a: 1 });
+  });
+});
+
 describe('names are data', () => {
   test('__proto__ is a key like any other', () => {
     const { value } = parseSource('/c.json', '{"__proto__": {"polluted": true}, "constructor": 1}');
