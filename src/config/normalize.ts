@@ -2,14 +2,25 @@
 import type { Place } from './config.ts';
 import { DOCUMENT } from './fields.ts';
 import { type Findings, placeText } from './findings.ts';
-import { inside, isNote, isNoteEntry, isRecord, type JsonRecord, kindOf, own, type Path, sameJson } from './json.ts';
+import {
+  inside,
+  isNote,
+  isNoteEntry,
+  isRecord,
+  type JsonRecord,
+  kindOf,
+  own,
+  type Path,
+  quoted,
+  sameJson,
+} from './json.ts';
 import { nameKey } from './names.ts';
 import { didYouMean } from './nearest.ts';
 import type { Dialect, Written } from './parts.ts';
 import { type ProfileDraft, readProfiles } from './profiles.ts';
 import { type Entry, entryKey, readServer } from './server.ts';
 import { DROPPED_KEYS, type PartialSettings, RENAMED_KEYS, readSettings } from './settings.ts';
-import { type Container, type Found, findServers, looksLikeServer, SHAPE_KEYS } from './shapes.ts';
+import { type Container, type Found, findServers, looksLikeServer, projectServers, SHAPE_KEYS } from './shapes.ts';
 import type { Source } from './source.ts';
 import type { World } from './world.ts';
 
@@ -35,7 +46,10 @@ export function normalize(source: Source, { findings, world }: NormalizeContext)
   const entries = reader.entries(found.containers);
   const profiles = isBare ? new Map() : reader.profiles(document);
   const settings = isBare ? {} : readSettings(document, { file: source.file, findings, world });
-  if (!isBare) tellUnknown(document, found, source, findings);
+  if (!isBare) {
+    tellUnknown(document, found, source, findings);
+    tellProjects(document, source, findings);
+  }
   tellDuplicates(source, reader.maps, findings);
   return { entries, profiles, defaults: found.defaults, settings };
 }
@@ -171,7 +185,8 @@ const KNOWN = [...Object.keys(DOCUMENT), ...SHAPE_KEYS, ...RENAMED_KEYS, ...DROP
 
 /** Strangers that resemble nothing of ours are told together: a client's whole settings file may hold dozens. */
 function tellUnknown(document: JsonRecord, found: Found, { file }: Source, findings: Findings): void {
-  const top = Object.keys(document).filter((key) => !KNOWN.includes(key) && !isNote(key));
+  const isTold = (key: string) => key === 'projects' && projectServers(document).length > 0;
+  const top = Object.keys(document).filter((key) => !KNOWN.includes(key) && !isNote(key) && !isTold(key));
   const paths: Path[] = [...top.map((key) => [key]), ...found.unknown];
   const strange = paths.filter((path) => didYouMean(String(path.at(-1)), Object.keys(DOCUMENT)) === undefined);
   const together = strange.length > 3 ? strange : [];
@@ -185,4 +200,13 @@ function tellUnknown(document: JsonRecord, found: Found, { file }: Source, findi
   if (first === undefined) return;
   const names = together.map((path) => `"${path.join('.')}"`).join(', ');
   findings.unknown({ message: `unknown keys ${names}`, place: { file, path: first }, part: 'key' });
+}
+
+/** Servers of project scope are named, so that nobody takes them for read. */
+function tellProjects(document: JsonRecord, { file }: Source, findings: Findings): void {
+  for (const { project, path, names } of projectServers(document)) {
+    const message = `servers of the project "${project}" are not taken: ${quoted(names).join(', ')}`;
+    const hint = 'copy those that you want into the "mcpServers" at the top of the file';
+    findings.unknown({ message, place: { file, path }, part: 'key', hint });
+  }
 }

@@ -77,6 +77,16 @@ export function findServers(document: JsonRecord): Found {
   };
 }
 
+/** Servers that Claude Code keeps for one project, in `projects.<folder>.mcpServers`; they are not taken. */
+export function projectServers(document: JsonRecord): { project: string; path: Path; names: string[] }[] {
+  const projects = own(document, 'projects');
+  return Object.entries(isRecord(projects) ? projects : {}).flatMap(([project, value]) => {
+    const servers = isRecord(value) ? own(value, 'mcpServers') : undefined;
+    const names = Object.keys(isRecord(servers) ? servers : {});
+    return names.length === 0 ? [] : [{ project, path: ['projects', project, 'mcpServers'], names }];
+  });
+}
+
 /** A document that is nothing but servers. */
 function bareMap(document: JsonRecord): Container[] {
   const entries = Object.entries(document).filter(([key, value]) => !isNoteEntry(key, value));

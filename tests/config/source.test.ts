@@ -59,9 +59,12 @@ describe('a file of TOML is told as such', () => {
     expect(error.hint).toContain('{"mcpServers": {"<name>": {"command": "…", "args": ["…"]}}}');
   });
 
-  test.each(['[1', '[true, fals]', '[a, b]', '{"a" = 1}', '# only a comment', 'nothing of the kind'])('not %j', (text) => {
-    expect(failure(() => parseSource('/c.json', text)).message).not.toContain('TOML');
-  });
+  test.each(['[1', '[true, fals]', '[a, b]', '{"a" = 1}', '# only a comment', 'nothing of the kind'])(
+    'not %j',
+    (text) => {
+      expect(failure(() => parseSource('/c.json', text)).message).not.toContain('TOML');
+    },
+  );
 
   test('JSON in a file of that name is read', () => {
     expect(parseSource('/config.toml', '{"a": 1}').value).toEqual({ a: 1 });
