@@ -34,7 +34,7 @@ import { createPages } from './pages.ts';
 import { createRootsQuestion } from './roots.ts';
 import { keptBy } from './stored.ts';
 import { createTaskMethods } from './tasks.ts';
-import { introduce } from './welcome.ts';
+import { introduce, onlyServer } from './welcome.ts';
 
 /** What a listener knows of the client it serves. */
 export interface Downstream {
@@ -149,6 +149,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   });
   const roots = createRootsQuestion(deps.router);
   const pages = createPages();
+  const isTransparent = () => kind === 'aggregate' && onlyServer(deps.router.servers(), settings) !== undefined;
   /** Where requests stand alone: what asks their client, on behalf of one that is under way. */
   const askers = new Set<Way['ask']>();
 
@@ -185,8 +186,8 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       const told = notify && ((method: string, said?: Params) => isWanted(method, said) && notify(method, said));
       const asking = ask && pages.noting(ask);
       if (asking && !downstream.ask) askers.add(asking);
-      const { meta: own } = meta;
-      const way: Way = { caller, signal, progress, notify: told, ask: asking, inputs, meta: own, requestId, verbatim };
+      const back = { caller, notify: told, ask: asking, isTransparent };
+      const way: Way = { ...back, signal, progress, inputs, meta: meta.meta, requestId, verbatim };
       return begun(answer, meta.params, way).then(
         (result) => {
           changes.answered(method, params);
@@ -213,7 +214,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       // Nothing is asked of a client before it has said that it is ready.
       if (downstream.ask) await ready.opened;
       const ask = downstream.ask ? pages.noting(downstream.ask) : [...askers].at(-1);
-      return towards(server, { caller, ask }).asked(request, incoming);
+      return towards(server, { caller, ask, isTransparent }).asked(request, incoming);
     },
     changed(kinds, server) {
       // Whoever has listed nothing yet will be shown what there is by then.

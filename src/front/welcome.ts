@@ -1,6 +1,7 @@
 /** The answer to `initialize`: the version, what can be asked for, and who is speaking. */
 import type { FrontKind } from '../config/config.ts';
 import type { Router, ServerView } from '../router/router.ts';
+import type { Hello } from '../upstream/connection.ts';
 import { agreedVersion } from '../upstream/revisions.ts';
 import { VERSION } from '../version.ts';
 import { isRecord, type Params } from '../wire/message.ts';
@@ -40,12 +41,18 @@ export async function introduce(params: Params, { kind, face, deps }: Session): 
 }
 
 /** In front of a single server, with plain names and kept URIs, mcpx is that server. */
-function transparent(servers: ServerView[], { naming }: FrontDeps['settings']): Params {
-  const [only] = servers;
-  const hello = servers.length === 1 ? only?.entry.hello : undefined;
-  if (hello === undefined || naming.style !== 'plain' || naming.resources !== 'keep') return {};
+function transparent(servers: ServerView[], settings: FrontDeps['settings']): Params {
+  const hello = onlyServer(servers, settings);
+  if (hello === undefined) return {};
   const { serverInfo, instructions } = hello;
   return { serverInfo, ...(instructions !== undefined && { instructions }) };
+}
+
+/** How the server introduced itself that the aggregate front stands for, where it stands for one. */
+export function onlyServer(servers: ServerView[], { naming }: FrontDeps['settings']): Hello | undefined {
+  const [only, ...others] = servers;
+  const isPlain = naming.style === 'plain' && naming.resources === 'keep';
+  return isPlain && others.length === 0 ? only?.entry.hello : undefined;
 }
 
 /** What any upstream can do, mcpx can do; lists may change by themselves when upstreams come and go. What one that nobody has met yet can do is not ruled out: no client asks a second time. */

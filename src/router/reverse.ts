@@ -19,6 +19,8 @@ export interface WayBack {
   /** False for what is not wanted. */
   notify?: ((method: string, params?: Params) => unknown) | undefined;
   ask?: ((method: string, params: Params, options?: RequestOptions) => Promise<unknown>) | undefined;
+  /** Whether mcpx stands for one server, and changes no word of it (default: it does not). */
+  isTransparent?: (() => boolean) | undefined;
 }
 
 /** What a server may ask, and the capability that a client declares when it can answer. */
@@ -39,12 +41,8 @@ export function towards(server: string, way: WayBack): Required<Pick<RequestOpti
   };
 }
 
-async function pass(
-  server: string,
-  request: RpcRequest,
-  incoming: Incoming,
-  { caller, ask }: WayBack,
-): Promise<unknown> {
+async function pass(server: string, request: RpcRequest, incoming: Incoming, way: WayBack): Promise<unknown> {
+  const { caller, ask } = way;
   const { method, params = {} } = request;
   const capability = QUESTIONS.get(method);
   if (capability === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
@@ -52,22 +50,28 @@ async function pass(
     throw new RpcError(METHOD_NOT_FOUND, `the client that made this call cannot answer ${method}`);
   }
   const { signal, progress } = incoming;
-  return ask(method, withServer(server, params), { signal, timeout: PATIENCE, ...(progress && { progress }) });
+  return ask(method, questionFrom(server, { method, params }, way), {
+    signal,
+    timeout: PATIENCE,
+    ...(progress && { progress }),
+  });
 }
 
 /** The same for questions that come instead of a result, to a client that takes them so: they keep their keys. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
-export function passQuestions(server: string, asking: InputRequired, { capabilities }: Caller): InputRequired {
+export function passQuestions(server: string, asking: InputRequired, way: WayBack): InputRequired {
+  const { capabilities } = way.caller;
   const { inputRequests } = asking;
   if (!isRecord(inputRequests)) return asking;
   const required = new Map<string, Params>();
   const passed = Object.entries(inputRequests).map(([key, question]) => {
     if (!isRecord(question)) return [key, question];
     const params = isRecord(question.params) ? question.params : {};
-    const capability = QUESTIONS.get(String(question.method));
+    const method = String(question.method);
+    const capability = QUESTIONS.get(method);
     const part = partFor(capability, params);
     if (capability !== undefined && !declares(capabilities[capability], part))
       required.set(capability, { ...required.get(capability), ...(part !== undefined && { [part]: {} }) });
-    return [key, { ...question, params: withServer(server, params) }];
+    return [key, { ...question, params: questionFrom(server, { method, params }, way) }];
   });
   if (required.size === 0) return { ...asking, inputRequests: Object.fromEntries(passed) };
   const names = [...required.keys()].join(', ');
@@ -92,6 +96,23 @@ export function declares(declared: unknown, part: string | undefined): boolean {
 export function withServer(server: string, params: Params = {}, own: Params = {}): Params {
   const meta = isRecord(params._meta) ? params._meta : {};
   return { ...params, _meta: { ...meta, 'dev.mcpx/server': server, ...own } };
+}
+
+/** The key of `_meta` by which Claude Code labels the question that it shows: `displayName` is the label, `description` the line below it. */
+const PERMISSION_DISPLAY = 'anthropic/permissionDisplay';
+
+/** The params of a question, which says which server asks: a user who is asked for input must see that. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation */
+function questionFrom(
+  server: string,
+  { method, params }: { method: string; params: Params },
+  { caller, isTransparent }: WayBack,
+): Params {
+  if (method !== 'elicitation/create' || isTransparent?.()) return withServer(server, params);
+  const { message } = params;
+  const lead = `"${server}" asks: `;
+  const named = typeof message === 'string' && !message.startsWith(lead) ? { message: `${lead}${message}` } : {};
+  const label = { [PERMISSION_DISPLAY]: { displayName: server, description: 'a server behind mcpx' } };
+  return withServer(server, { ...params, ...named }, caller.clientInfo?.name === 'claude-code' ? label : {});
 }
 
 /** What an upstream asks, answered by the client whose call it works on, else by the only one that its connection serves. */

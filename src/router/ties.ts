@@ -61,7 +61,7 @@ export function send(
       ? connection.request(method, params, options)
       : requestWithProgress(connection, method, params, { ...options, progress: way.progress });
   if (options.inputs === undefined) return answer;
-  return answer.then((result) => (asksForInput(result) ? passQuestions(connection.name, result, way.caller) : result));
+  return answer.then((result) => (asksForInput(result) ? passQuestions(connection.name, result, way) : result));
 }
 
 function requestWithProgress(

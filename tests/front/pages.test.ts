@@ -1,9 +1,12 @@
 /** Pages that a client opens for a server: who hears when its user is done there, and who is told that one is needed. */
 import { describe, expect, test } from 'vitest';
+import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import { createFront } from '../../src/front/front.ts';
 import type { Params } from '../../src/wire/message.ts';
 import { createWorld, type Script } from '../world.ts';
+
+type Naming = Settings['naming'];
 
 const COMPLETE = 'notifications/elicitation/complete';
 const signal = new AbortController().signal;
@@ -20,15 +23,20 @@ const script: Script = {
   },
 };
 
-function open(kind: 'aggregate' | 'compact', elicitation: object = { url: {} }) {
-  const { deps } = createWorld({ a: script });
+function open(kind: 'aggregate' | 'compact', elicitation: object = { url: {} }, naming: Partial<Naming> = {}) {
+  const settings = { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } };
+  const { deps } = createWorld({ a: script }, { settings });
   const told: unknown[] = [];
-  const ask = async () => ({ action: 'accept' });
+  const shown: unknown[] = [];
+  const ask = async (_method: string, params?: Params) => {
+    shown.push(params?.message);
+    return { action: 'accept' };
+  };
   const front = createFront(kind, deps, { key: 'k', notify: (...said) => told.push(said), ask });
   deps.caller.capabilities = { elicitation };
   const request = (name: string, args: Params) =>
     front.request({ method: 'tools/call', params: { name, arguments: args } }, { signal, ask }) as Promise<Params>;
-  return { front, told, request };
+  return { front, told, shown, request, listed: deps.listed };
 }
 
 const ways: ['aggregate' | 'compact', (tool: string, id: string) => [name: string, args: Params]][] = [
@@ -61,4 +69,20 @@ test('what a server asks outside of any call counts as well', async () => {
   await front.asked('a', question, { signal });
   front.heard('a', COMPLETE, { elicitationId: 'one' });
   expect(told).toHaveLength(1);
+});
+
+test.each<[kind: 'aggregate' | 'compact', naming: Partial<Naming>, message: string]>([
+  ['aggregate', { style: 'plain', resources: 'keep' }, 'open'],
+  ['aggregate', { style: 'plain' }, '"a" asks: open'],
+  ['aggregate', { style: 'prefix', resources: 'keep' }, '"a" asks: open'],
+  ['compact', { style: 'plain', resources: 'keep' }, '"a" asks: open'],
+])('the %s front with %j in front of one server asks %j', async (kind, naming, message) => {
+  const { front, shown, request, listed } = open(kind, { url: {} }, naming);
+  await listed();
+  const name = naming.style === 'plain' ? 'ask' : 'a__ask';
+  const exec: [string, Params] = ['exec', { server_name: 'a', tool_name: 'ask', arguments: { id: 'one' } }];
+  await request(...(kind === 'compact' ? exec : ([name, { id: 'one' }] satisfies [string, Params])));
+  const question = { jsonrpc: '2.0' as const, id: 1, method: 'elicitation/create', params: page('two') };
+  await front.asked('a', question, { signal });
+  expect(shown).toEqual([message, message]);
 });

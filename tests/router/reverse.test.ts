@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SILENT } from '../../src/observe/log.ts';
 import { createHeartbeat } from '../../src/router/heartbeat.ts';
-import { answerQuestion, passToCall, towards, withServer } from '../../src/router/reverse.ts';
+import { answerQuestion, passToCall, towards, type WayBack, withServer } from '../../src/router/reverse.ts';
 import { createWishes, isLogLevel } from '../../src/router/wishes.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
 import type { Caller } from '../../src/upstream/pool.ts';
@@ -12,10 +12,12 @@ const incoming = { signal: new AbortController().signal };
 const question = (method: string, params = {}) => ({ jsonrpc: '2.0' as const, id: 1, method, params });
 
 describe('questions', () => {
-  const asker = (capabilities: Record<string, unknown>) => {
+  const asker = (capabilities: Record<string, unknown>, more: Partial<WayBack> & { client?: string } = {}) => {
     const asked: unknown[] = [];
+    const { client: name, ...others } = more;
     const way = {
-      caller: { key: 'k', capabilities },
+      caller: { key: 'k', capabilities, ...(name !== undefined && { clientInfo: { name, version: '1' } }) },
+      ...others,
       ask: async (method: string, params: unknown) => {
         asked.push({ method, params });
         return { answer: 42 };
@@ -32,6 +34,46 @@ describe('questions', () => {
     const { asked, asks } = asker({ [capability]: {} });
     expect(await asks(question(method, { x: 1, _meta: { y: 2 } }), incoming)).toEqual({ answer: 42 });
     expect(asked).toEqual([{ method, params: { x: 1, _meta: { y: 2, 'dev.mcpx/server': 'github' } } }]);
+  });
+
+  const form = { message: 'who?', requestedSchema: {} };
+  const page = { mode: 'url', message: 'who?', url: 'https://example.com/', elicitationId: 'e' };
+  const says = async (params: object, more: Parameters<typeof asker>[1] = {}) => {
+    const { asked, asks } = asker({ elicitation: { form: {}, url: {} } }, more);
+    await asks(question('elicitation/create', params), incoming);
+    return (asked as { params: object }[])[0]?.params;
+  };
+  const _meta = { 'dev.mcpx/server': 'github' };
+
+  test.each([
+    ['form', form],
+    ['page', page],
+  ])('a %s that a user is shown begins with the server that asks, once', async (_, params) => {
+    const named = { ...params, message: '"github" asks: who?', _meta };
+    expect(await says(params)).toEqual(named);
+    expect(await says(named)).toEqual(named);
+  });
+
+  test('the message of a server that mcpx stands for is left as it is', async () => {
+    const more = { isTransparent: () => true, client: 'claude-code' };
+    expect(await says(form, more)).toEqual({ ...form, _meta });
+  });
+
+  test('Claude Code is told the label of the question, and no other client is', async () => {
+    const label = { displayName: 'github', description: 'a server behind mcpx' };
+    const spoofed = { ...form, _meta: { 'anthropic/permissionDisplay': { displayName: 'bank' } } };
+    for (const params of [form, page, spoofed])
+      expect(await says(params, { client: 'claude-code' })).toMatchObject({
+        message: '"github" asks: who?',
+        _meta: { ..._meta, 'anthropic/permissionDisplay': label },
+      });
+    expect(await says(form, { client: 'another' })).toEqual({ ...form, message: '"github" asks: who?', _meta });
+  });
+
+  test('the messages of a sampling request are not touched', async () => {
+    const { asked, asks } = asker({ sampling: {} });
+    await asks(question('sampling/createMessage', { message: 'odd' }), incoming);
+    expect(asked).toEqual([{ method: 'sampling/createMessage', params: { message: 'odd', _meta } }]);
   });
 
   test('a client that cannot answer is not asked', async () => {

@@ -69,7 +69,7 @@ describe('questions instead of a result', () => {
     expect(await asked({ 'a key': form, b: roots, c: { method: 'x/y' }, d: 'odd' }, ABLE)).toEqual({
       resultType: 'input_required',
       inputRequests: {
-        'a key': { ...form, params: { ...form.params, _meta: { y: 2, ...own } } },
+        'a key': { ...form, params: { message: '"x" asks: who?', _meta: { y: 2, ...own } } },
         b: { ...roots, params: { _meta: own } },
         c: { method: 'x/y', params: { _meta: own } },
         d: 'odd',
