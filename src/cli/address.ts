@@ -30,11 +30,14 @@ export function readListen(flags: Flags): Listen {
   };
 }
 
+/** A host without a dot that begins with a digit was meant as a port. */
+const MISTYPED_PORT = /^\d[^.]*$/;
+
 /** `127.0.0.1:3095`, `[::1]:3095`, `:3095`, `3095` or a host alone. */
 function split(address: string): { host?: string; port?: string } {
   if (/^\d+$/.test(address)) return { port: address };
   const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(address);
-  if (match === null) {
+  if (match === null || MISTYPED_PORT.test(match[2] ?? '')) {
     throw new McpxError('usage', `"${address}" is not an address`, {
       hint: 'write it as host:port, such as --http 127.0.0.1:3095',
     });

@@ -36,7 +36,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const listen = readListen(flags);
   const { http, host, port } = listen;
   const load = (more: ReadOptions) => readConfig(flags, { file: args[0] ?? listen.file, host, port, http, ...more });
-  const config = load({ bootstrap: true });
+  const config = load({ bootstrap: true, logs: true });
   noteUnchosen(config);
   const log = createLog(config.settings.log);
   const app = openApp(config, log, { counts: ledgerFile(), resumable: http });

@@ -21,6 +21,7 @@ import { createChildRecords } from '../upstream/owners.ts';
 import { createStderrFiles } from '../upstream/stderr-file.ts';
 import { STOP_FAST } from '../upstream/transport.ts';
 import type { Flags, Invocation } from './command.ts';
+import { writeStderrAsJson } from './json-stderr.ts';
 import { note, paint } from './output.ts';
 import { selfCommand } from './self.ts';
 
@@ -37,12 +38,14 @@ export interface ReadOptions {
   quiet?: boolean;
   /** Whether this process will listen on HTTP. */
   http?: boolean;
+  /** Whether stderr is a log, in the format of the config, and not for a person in a shell. */
+  logs?: boolean;
 }
 
 /** The config that the options name; warnings go to stderr. */
 export function readConfig(
   flags: Flags,
-  { bootstrap = false, quiet = false, file, host, port, http = false, texts }: ReadOptions = {},
+  { bootstrap = false, quiet = false, logs = false, file, host, port, http = false, texts }: ReadOptions = {},
 ): Config {
   const overrides: Overrides = {
     profile: flags.value('profile'),
@@ -64,6 +67,7 @@ export function readConfig(
     self,
     ...(texts && { texts }),
   });
+  if (logs && config.settings.log.format === 'json') writeStderrAsJson();
   if (created !== undefined) note(`mcpx: wrote a first config to ${created}`);
   if (!quiet) for (const warning of config.warnings) note(`${paint('yellow', 'warning:')} ${warningText(warning)}`);
   return config;

@@ -161,6 +161,9 @@ function hintFor(variables: string[], files: boolean, platform: NodeJS.Platform)
       ? 'create the file, or correct its path in the config'
       : 'use ${VAR} and set that variable, or write $${ for a literal ${';
   }
-  if (platform === 'win32') return variables.map((name) => `set ${name}=…`).join(' && ');
-  return `export ${variables.map((name) => `${name}=…`).join(' ')}`;
+  const set =
+    platform === 'win32'
+      ? variables.map((name) => `set ${name}=…`).join(' && ')
+      : `export ${variables.map((name) => `${name}=…`).join(' ')}`;
+  return `${set}, and restart mcpx if it is running; or write \${file:path} in the config, which is read at every start of the server`;
 }

@@ -56,7 +56,7 @@ function writeError(lines: string): void {
   process.stderr.write(lines);
 }
 
-interface Said {
+export interface Said {
   /** Epoch ms. */
   at: number;
   level: keyof Log;
@@ -67,7 +67,7 @@ interface Said {
 /** What is ordinary as a whole is so in all its parts, and nearly every line is. */
 function textLine(said: Said): string {
   const line = `mcpx ${said.level}: ${said.message}${tailOf(said.fields, quick)}`;
-  return `${ORDINARY.test(line) ? line : carefulLine(said)}\n`;
+  return `${new Date(said.at).toISOString()} ${ORDINARY.test(line) ? line : carefulLine(said)}\n`;
 }
 
 /** A message of several lines is indented from the second on, so that none of them looks like another message. */
@@ -85,7 +85,8 @@ function quick(value: unknown): string {
   return typeof value === 'string' && !value.includes(' ') ? value : plain(value);
 }
 
-function jsonLine({ at, level, message, fields }: Said): string {
+/** A line of the JSON format, also for text that does not come from the log. */
+export function jsonLine({ at, level, message, fields }: Said): string {
   return `${JSON.stringify({ time: new Date(at).toISOString(), level, message, ...fields })}\n`;
 }
 

@@ -10,6 +10,7 @@ import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLog, SILENT } from '../../src/observe/log.ts';
 import { isRecord } from '../../src/wire/message.ts';
+import { withoutTimes } from '../setup/log-lines.ts';
 import { PATIENCE, until } from '../setup/until.ts';
 
 const FIXTURE = resolve(import.meta.dirname, '../fixtures/servers/stdio.mjs');
@@ -227,7 +228,7 @@ test('a config that cannot be used is told, and the old one goes on', async () =
   }
   write({ mcpServers: { a: stdio(), b: stdio() } });
   await reload('test');
-  expect(logged.at(-1)).toBe('mcpx info: reloaded (test): added "b"\n');
+  expect(withoutTimes(logged.at(-1) ?? '')).toBe('mcpx info: reloaded (test): added "b"\n');
   expect(events).toEqual([false, false, false, true]);
 });
 

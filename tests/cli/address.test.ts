@@ -27,6 +27,10 @@ describe('an address', () => {
   });
 });
 
+test.each(['8080x', '80 80', '8080x:1', 'localhost:80x'])('%j is no address, and that is said', (address) => {
+  expect(() => readListen(readFlags(['--http', address], OPTIONS))).toThrow(`"${address}" is not an address`);
+});
+
 test('what is said of a taken port helps, however the port was given', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));

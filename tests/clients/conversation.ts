@@ -76,7 +76,7 @@ export async function converse(client: Client, place: Home, steps: Step[], way: 
     await runToEnd([EXECUTABLE, 'tools'], place);
     for (const words of client.connect(way, place.home)) await runToEnd([...started, ...words], inPlace);
     const said = await runToEnd([...started, ...client.ask('Go on.')], inPlace);
-    const spoken = { ...model.last(), strays: model.strays.filter((address) => address !== client.tries) };
+    const spoken = { ...model.last(), strays: model.strays.filter((address) => !client.tries?.test(address)) };
     if (spoken.results.length < steps.length) throw new Error(`the conversation ended early: ${said}`);
     return spoken;
   } finally {

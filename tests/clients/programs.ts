@@ -19,8 +19,8 @@ export interface Client {
   prepare(home: string, modelUrl: string): Record<string, string>;
   /** The command line that asks a question and ends. */
   ask(question: string): string[];
-  /** An address that it tries whatever it is told; the proxy that it is given refuses. */
-  tries?: string;
+  /** Addresses that it tries whatever it is told; the proxy that it is given refuses. */
+  tries?: RegExp;
 }
 
 /** Where scripts/install-clients.mjs puts them: those of the lockfile, and the others. */
@@ -157,5 +157,5 @@ export const openCode: Client = {
   },
   ask: (question) => ['run', question],
   // It installs the package of its plugins.
-  tries: 'registry.npmjs.org:443',
+  tries: /^registry\./,
 };

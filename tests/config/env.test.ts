@@ -181,7 +181,9 @@ describe('a server whose variables are missing', () => {
     });
     const error = failure(() => launch(spec));
     expect(error.message).toBe('server "s" needs CMD, B, C, E and D, which are not set');
-    expect(error.hint).toBe('export CMD=… B=… C=… E=… D=…');
+    expect(error.hint).toBe(
+      'export CMD=… B=… C=… E=… D=…, and restart mcpx if it is running; or write ${file:path} in the config, which is read at every start of the server',
+    );
     expect(error.data).toEqual({ missing: ['CMD', 'B', 'C', 'E', 'D'] });
     expect(missingVariables(spec, CONTEXT)).toEqual(['CMD', 'B', 'C', 'E', 'D']);
   });
@@ -196,8 +198,8 @@ describe('a server whose variables are missing', () => {
       'server "s" needs HOST, TOKEN, S and T, which are not set, and needs the file "/nowhere/x", which cannot be read',
     );
     expect(failure(() => launch(remote({ headers: { A: '{file:/nowhere/x}' } }))).hint).toContain('create the file');
-    expect(failure(() => launch(stdio({ args: ['${A}', '${B}'] }), { platform: 'win32' })).hint).toBe(
-      'set A=… && set B=…',
+    expect(failure(() => launch(stdio({ args: ['${A}', '${B}'] }), { platform: 'win32' })).hint).toMatch(
+      /^set A=… && set B=…, and restart mcpx if it is running; or write \$\{file:path\}/,
     );
   });
 

@@ -110,7 +110,7 @@ test('names that are none make no numbers, no lines of their own, and no differe
   const metrics = parseMetrics(await (await ask('/metrics', { method: 'GET', secret: 'boss-secret' })).text());
   expect(metrics.get('mcpx_calls_total')?.samples.map(({ labels }) => labels.tool)).toEqual(['echo']);
   expect(metrics.get('mcpx_calls_denied_total')?.samples[0]?.value).toBe(1);
-  expect(said.stderr).not.toMatch(/^mcpx error: forged|[\0\x1b]/m);
+  expect(said.stderr).not.toMatch(/^(?:\S+Z )?mcpx error: forged|[\0\x1b]/m);
   expect(audit().filter(({ decision }) => decision === 'denied')).toMatchObject([{ name: 'env', token: 'ci' }]);
 });
 

@@ -78,7 +78,7 @@ test('a script calls tools, an admin adds a server, and everything is counted, s
     token: 'boss',
     ok: true,
   });
-  const lines = running.said.stderr.split('\n').filter((line) => line.startsWith('{'));
+  const lines = running.said.stderr.split('\n').filter((line) => line !== '');
   expect(lines.map((line) => JSON.parse(line)).find(({ request }) => request === id)).toMatchObject({
     ...{ level: 'info', message: 'POST /api/default/tools/a/echo 200', token: 'ci' },
   });

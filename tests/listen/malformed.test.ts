@@ -1,6 +1,7 @@
 /** Bytes that never become a request are answered like one: JSON, an id, one line in the log. */
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { withoutTimes } from '../setup/log-lines.ts';
 import { closeAll, stage } from './harness.ts';
 
 afterEach(closeAll);
@@ -17,7 +18,7 @@ async function exchange(bytes: string[], { arrival = 30_000 } = {}) {
   const [head = '', body = ''] = text.split('\r\n\r\n');
   const visits = () => happenings.flatMap((one) => (one.type === 'visit' ? [one.visit] : []));
   await expect.poll(() => visits().length).toBe(1);
-  const lines = logged.filter((line) => line.startsWith('mcpx info'));
+  const lines = logged.map(withoutTimes).filter((line) => line.startsWith('mcpx info'));
   return { head, body: JSON.parse(body), lines, visit: visits()[0] };
 }
 

@@ -7,7 +7,7 @@ import { BOTH, call, closeAll, connect, gate, rpc, send, stage, token } from './
 
 afterEach(closeAll);
 
-const lines = (logged: string[]) => logged.filter((line) => /^mcpx info: [A-Z]+ \//.test(line));
+const lines = (logged: string[]) => logged.filter((line) => /^\S+Z mcpx info: [A-Z]+ \//.test(line));
 
 /** The line is written when the answer has left, which the client may see first. */
 const settled = until;
@@ -20,7 +20,7 @@ test('every request has one line and an id that its answer carries', async () =>
   await settled(() => lines(logged).length === 1);
   const id = answer.headers['x-request-id'];
   expect(lines(logged)[0]).toMatch(
-    new RegExp(`^mcpx info: POST /mcp 200 request=${id} ms=[\\d.]+ token=ci from=127\\.0\\.0\\.1\\n$`),
+    new RegExp(`^\\S+Z mcpx info: POST /mcp 200 request=${id} ms=[\\d.]+ token=ci from=127\\.0\\.0\\.1\\n$`),
   );
   const [told] = happenings;
   expect(told).toMatchObject({
