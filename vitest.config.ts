@@ -29,7 +29,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**'],
-      exclude: ['src/main.ts', 'src/boot.ts', 'src/listen/page/**'],
+      exclude: ['src/main.ts', 'src/boot.ts', 'src/listen/page/*.js'],
       reporter: ['text-summary', 'json-summary'],
       thresholds: {
         statements: 80,

@@ -5,9 +5,9 @@
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { logStep } from './log.mjs';
 import { npm } from './npm.mjs';
 import { at, BuildError, hostTarget, isMain, readJson, runMain, sha256 } from './project.mjs';
-import { step } from './say.mjs';
 
 const LOCK = ['package.json', 'package-lock.json'];
 
@@ -27,7 +27,7 @@ async function install(folder, args, fingerprint) {
   const stamp = join(folder, '.mcpx-install');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint) return true;
   let isAnswered = true;
-  await step('clients', () => {
+  await logStep('clients', () => {
     const { status, stderr } = npm([...args, ...QUIET], { cwd: folder });
     if (status === 0) return `installed in ${folder}`;
     if (!isSilence(stderr)) throw new BuildError(`"npm ${args[0]}" failed: ${stderr.trim()}`);

@@ -7,7 +7,7 @@ const root = new URL('..', import.meta.url);
 const target = fileURLToPath(new URL('mcpx.schema.json', root));
 
 const bundle = await build({
-  entryPoints: [fileURLToPath(new URL('src/config/schema.ts', root))],
+  entryPoints: [fileURLToPath(new URL('src/config/json-schema.ts', root))],
   bundle: true,
   write: false,
   format: 'esm',

@@ -1,9 +1,9 @@
 /** Installs the packages when node_modules is missing or older than the lockfile; otherwise costs a few milliseconds. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { log, logStep } from './log.mjs';
 import { npm } from './npm.mjs';
 import { BuildError, hostTarget, isMain, ROOT, readJson, runMain, sha256 } from './project.mjs';
-import { say, step } from './say.mjs';
 
 const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-update-notifier'];
 
@@ -37,8 +37,8 @@ export async function ensureInstalled(root = ROOT) {
   const state = installState(root);
   if (state === 'stamp') return;
   if (state === 'missing') {
-    say('install', 'npm ci, this can take a minute');
-    await step('install', () => {
+    log('install', 'npm ci, this can take a minute');
+    await logStep('install', () => {
       const { status } = npm(INSTALL, { cwd: root, inherit: true });
       if (status !== 0) throw new BuildError('"npm ci" failed', { hint: 'npm ci --ignore-scripts' });
       return 'packages are in node_modules';

@@ -5,9 +5,9 @@
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { ensureBuilt } from './ensure-built.mjs';
+import { log } from './log.mjs';
 import { isMain, runMain } from './project.mjs';
-import { makeReady } from './ready.mjs';
-import { say } from './say.mjs';
 
 /** What mcpx is asked to do. */
 export function mcpxArguments(args) {
@@ -56,9 +56,9 @@ export function runForeground(command, args, { env = process.env } = {}) {
 
 if (isMain(import.meta.url)) {
   await runMain(async (extra) => {
-    const [command, ...before] = await makeReady();
+    const [command, ...before] = await ensureBuilt();
     const args = mcpxArguments(extra);
-    say('run', `mcpx ${args.join(' ')}`);
+    log('run', `mcpx ${args.join(' ')}`);
     return runForeground(command, [...before, ...args]);
   });
 }

@@ -8,9 +8,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureBuilt } from './ensure-built.mjs';
+import { log } from './log.mjs';
 import { at, isMain, readJson, runMain, tellError } from './project.mjs';
-import { makeReady } from './ready.mjs';
-import { say } from './say.mjs';
 import { runForeground } from './start.mjs';
 
 /** The vitest runs: coverage counts what runs in process, so the end-to-end tests are a run of their own. */
@@ -99,7 +99,7 @@ async function runVitest(args, options) {
   try {
     const file = join(folder, 'report.json');
     const shown = args.some((arg) => arg.startsWith('--reporter')) ? [] : ['--reporter=default'];
-    const reporters = [...shown, `--reporter=${at('scripts', 'test-report.mjs')}`];
+    const reporters = [...shown, `--reporter=${at('scripts', 'test-reporter.mjs')}`];
     const vitest = at('node_modules', 'vitest', 'vitest.mjs');
     const env = { ...testEnvironment(process.env, process.stdout.isTTY), MCPX_TEST_REPORT: file };
     const code = await runForeground(process.execPath, [vitest, ...args, ...reporters], { env });
@@ -118,18 +118,18 @@ function skipRules(env = process.env) {
 async function runAll(args) {
   const outcomes = [];
   for (const run of testRuns(args)) {
-    say('test', `${run.name}: vitest ${run.args.join(' ')}`);
+    log('test', `${run.name}: vitest ${run.args.join(' ')}`);
     const outcome = await runVitest(run.args, skipRules());
     outcomes.push(outcome);
-    for (const name of outcome.forbidden) say('skipped', name);
-    if (outcome.code !== 0) say('test', `${run.name} failed`);
+    for (const name of outcome.forbidden) log('skipped', name);
+    if (outcome.code !== 0) log('test', `${run.name} failed`);
     if (outcome.code >= 128) break;
   }
   return outcomes;
 }
 
 /** Runs the tests after `prepare`, sums them up, and returns the exit code. */
-export async function runTests(args, prepare = makeReady) {
+export async function runTests(args, prepare = ensureBuilt) {
   let outcomes;
   try {
     await prepare();

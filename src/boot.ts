@@ -1,4 +1,4 @@
-/** The main script of the executable: answers `--version` at once, and else runs the app asset with its code cache. */
+/** Main script of the executable: prints the version for `--version`, and otherwise runs the app asset with its code cache. */
 import { writeSync } from 'node:fs';
 import { getAssetKeys, getRawAsset } from 'node:sea';
 import { constants, Script } from 'node:vm';
@@ -6,17 +6,20 @@ import { versionLine } from './version.ts';
 
 const VERSION_FLAGS: readonly unknown[] = ['--version', '-V', '-v'];
 
-/** Alone on the command line, it needs nothing of the app, not even the stream behind `process.stdout`. */
+/** Prints the version without loading the app or creating the stream behind `process.stdout`. */
 function printVersion(): void {
   try {
     writeSync(1, `${versionLine()}\n`);
   } catch {
-    // Whoever asked has closed the pipe: there is nobody to tell.
+    // The reader has closed the pipe, so the error cannot be reported.
     process.exitCode = 1;
   }
 }
 
-/** The asset is one function expression in ASCII. A cache made for another machine is ignored by V8 and costs only time. */
+/**
+ * Runs the app asset, which is one function expression in ASCII. V8 ignores a cache made for another machine; that
+ * costs only time.
+ */
 function runApp(): void {
   const cached = getAssetKeys().includes('app.cache') ? { cachedData: Buffer.from(getRawAsset('app.cache')) } : {};
   const script = new Script(Buffer.from(getRawAsset('app.js')).toString('latin1'), {
@@ -25,7 +28,7 @@ function runApp(): void {
     ...cached,
   });
   const module = { exports: {} };
-  // This `require` knows Node's own modules only, so that no folder on the machine can supply one.
+  // This `require` resolves Node's built-in modules only, so no folder on the machine can supply a module.
   script.runInThisContext()(module.exports, require, module, __filename, __dirname);
 }
 

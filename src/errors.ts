@@ -1,6 +1,6 @@
 /** The one error class of mcpx, and the tables that turn its codes into exit codes and JSON-RPC codes. */
 
-/** What went wrong, as a local string code; the tables below say which numbers others know it by. */
+/** The kind of a failure as a string code; the tables below map it to exit codes, JSON-RPC codes and HTTP statuses. */
 export type ErrorCode =
   | 'usage' // the command line is wrong
   | 'config' // the config file is missing, malformed or wrong
@@ -9,10 +9,10 @@ export type ErrorCode =
   | 'auth' // credentials are missing or refused
   | 'unreachable' // an upstream cannot be started or reached
   | 'timeout' // an upstream did not answer in time
-  | 'cancelled' // the caller gave up
+  | 'cancelled' // the client cancelled the request
   | 'overloaded' // a limit was reached
-  | 'conflict' // something else was changed at the same time
-  | 'refused' // permitted in itself, and held back: not confirmed, or no longer what it was
+  | 'conflict' // another change was made at the same time
+  | 'refused' // permitted, but held back: not confirmed, or its definition has changed
   | 'tool' // the tool itself answered isError
   | 'protocol' // a peer broke the protocol
   | 'failed'; // anything else
@@ -53,7 +53,7 @@ export const RPC_CODES = {
   failed: -32603,
 } as const satisfies Record<ErrorCode, number>;
 
-/** HTTP statuses, for routes that are no MCP. */
+/** HTTP statuses, for routes that do not speak MCP. */
 export const HTTP_CODES = {
   usage: 400,
   arguments: 422,
@@ -75,7 +75,7 @@ export interface ErrorDetails {
   /** A command to run, or one sentence on what to do. */
   hint?: string | undefined;
   cause?: unknown;
-  /** Extra facts for machines; never a secret. */
+  /** Additional machine-readable facts; never a secret. */
   data?: unknown;
 }
 
@@ -94,12 +94,12 @@ export class McpxError extends Error {
   }
 }
 
-/** Whoever asked has given up. */
+/** Returns the error of a request that its client has cancelled. */
 export function cancelled(method: string): McpxError {
   return new McpxError('cancelled', `"${method}" was cancelled`);
 }
 
-/** A JSON-RPC error object as it crosses the wire; one that an upstream sent is relayed verbatim. */
+/** A JSON-RPC error object as it is sent; an error that an upstream sent is relayed verbatim. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -112,7 +112,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Any thrown value as the JSON-RPC error object to send. */
+/** Converts any thrown value to the JSON-RPC error object to send. */
 export function toRpcError(error: unknown): { code: number; message: string; data?: unknown } {
   if (!(error instanceof RpcError || error instanceof McpxError)) return { code: -32603, message: messageOf(error) };
   const { message } = error;
@@ -120,7 +120,7 @@ export function toRpcError(error: unknown): { code: number; message: string; dat
   return { code, message, ...(data === undefined ? {} : { data }) };
 }
 
-/** What to do is told beside the facts, where these have names. */
+/** Returns the error's data with the hint added, if the data is an object or absent. */
 function dataOf({ data, hint }: McpxError): unknown {
   if (hint === undefined || (data !== undefined && !isNamed(data))) return data;
   return { ...data, hint };
@@ -130,24 +130,27 @@ function isNamed(data: unknown): data is Record<string, unknown> {
   return typeof data === 'object' && data !== null && !Array.isArray(data);
 }
 
-/** The text of anything that was thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   if (isTooDeep(error)) return 'a value is nested too deeply to be read or written';
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether V8 gave up in a recursion, such as that of `JSON.stringify`. */
+/** True if V8 ran out of stack in a recursion, such as that of `JSON.stringify`. */
 function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && error.message === 'Maximum call stack size exceeded';
 }
 
-/** Any thrown value as a failure that mcpx describes: what is none yet becomes `failed`, with itself as the cause. */
+/** Converts any thrown value to a McpxError: another error becomes `failed`, with the original as its cause. */
 export function toMcpxError(error: unknown): McpxError {
   if (error instanceof McpxError) return error;
   return new McpxError('failed', messageOf(error), { cause: error });
 }
 
-/** The same failure with the id of its request, by which it is found in the log. What an upstream said is left alone. */
+/**
+ * Returns the same failure with the id of its request, which also stands in the log. An error of an upstream is not
+ * changed.
+ */
 export function withRequestId(error: unknown, requestId: string | undefined): unknown {
   if (requestId === undefined || error instanceof RpcError) return error;
   const { code, message, hint, data } = toMcpxError(error);

@@ -1,4 +1,4 @@
-/** Files that people own: written by temp + rename with the right mode, created once, changed under a lock. */
+/** Writes files of the user: atomic replacement by rename with the right mode, exclusive creation, changes under a lock. */
 import { createHash, randomUUID } from 'node:crypto';
 import {
   chmodSync,
@@ -28,17 +28,20 @@ import { McpxError } from './errors.ts';
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
 
-/** Creates a folder and its parents, readable by its owner only; one that exists keeps its mode. */
+/** Creates a folder and its parents, readable by the owner only; an existing folder keeps its mode. */
 export function ensureFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
 }
 
 export interface WriteOptions {
-  /** Whether the text has to survive a crash of the machine (default true). */
+  /** True if the text has to survive a crash of the machine (default true). */
   sync?: boolean;
 }
 
-/** Replaces a file in one step: a reader sees the old text or the new one, never a part. A symbolic link stays a link; owner and mode stay as well. */
+/**
+ * Replaces a file atomically: a reader sees the old text or the new one, never a part. A symbolic link stays a link;
+ * owner and mode are kept.
+ */
 export function writeFileAtomic(file: string, text: string, { sync = true }: WriteOptions = {}): void {
   const target = followLink(file);
   const temp = writeTemp(target, text, { sync, like: statSync(target, { throwIfNoEntry: false }) });
@@ -50,7 +53,7 @@ export function writeFileAtomic(file: string, text: string, { sync = true }: Wri
   }
 }
 
-/** Creates a file that did not exist; false when another process was first, and then its text stands. */
+/** Creates a file that did not exist; returns false if another process created it first, and keeps that file's text. */
 export function createFile(file: string, text: string): boolean {
   const temp = writeTemp(file, text, { sync: true });
   try {
@@ -64,7 +67,10 @@ export function createFile(file: string, text: string): boolean {
   }
 }
 
-/** A hard link fails when the name is taken, and shows the whole text at once. Some file systems have none. */
+/**
+ * Gives the file its final name. A hard link fails if the name is taken, and shows the whole text at once; some file
+ * systems have no links.
+ */
 function publish(temp: string, file: string): void {
   try {
     linkSync(temp, file);
@@ -75,11 +81,11 @@ function publish(temp: string, file: string): void {
 }
 
 export interface LockOptions {
-  /** ms to wait for another holder (default 10 s). */
+  /** Milliseconds to wait for another holder (default 10 s). */
   wait?: number;
 }
 
-/** ms after which a lock counts as abandoned even if its process seems alive: an action must be shorter. */
+/** Milliseconds after which a lock counts as abandoned even if its process seems alive: an action must be shorter. */
 const ABANDONED = 2 * 60_000;
 const LOCK_POLL = 25;
 
@@ -97,7 +103,7 @@ export async function withLock<T>(file: string, action: () => T | Promise<T>, op
   try {
     return await action();
   } finally {
-    // Somebody may have judged the lock abandoned and taken it: only our own is removed.
+    // Another process may have judged the lock abandoned and taken it, so only our own lock is removed.
     if (readIfPresent(lock) === owner) rmSync(lock, { force: true });
   }
 }
@@ -108,7 +114,7 @@ function busy(file: string, lock: string): McpxError {
   });
 }
 
-/** Moves the lock aside first and looks again, so that a fresh lock that took its place is put back. */
+/** Removes an abandoned lock. It is moved aside and compared first, so that a new lock that replaced it is put back. */
 function removeAbandoned(lock: string): boolean {
   const seen = readIfPresent(lock);
   if (seen === undefined) return true;
@@ -118,7 +124,7 @@ function removeAbandoned(lock: string): boolean {
     renameSync(lock, aside);
     if (readIfPresent(aside) !== seen) publish(aside, lock);
   } catch {
-    // Another process removed it, or holds a new one: the next turn of the loop sees which.
+    // Another process removed the lock or holds a new one; the next iteration finds out.
   }
   rmSync(aside, { force: true });
   return true;
@@ -144,18 +150,18 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The text of a file, or undefined where there is none. */
+/** Returns the text of a file, or undefined if it does not exist. */
 export function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    // Below something that is no folder there is nothing either.
+    // ENOTDIR: a parent of the path is not a folder, so the file cannot exist.
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined;
     throw error;
   }
 }
 
-/** The system's code of an error, such as `ENOENT`. */
+/** Returns the system's code of an error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
@@ -164,17 +170,17 @@ function followLink(file: string): string {
   try {
     return realpathSync(file);
   } catch {
-    return file; // does not exist yet
+    return file; // the file does not exist yet
   }
 }
 
 interface TempOptions {
   sync: boolean;
-  /** The file that it takes the place of. */
+  /** The file to be replaced. */
   like?: Stats | undefined;
 }
 
-/** Whatever fails, a disk that is full for one: no part of it stays behind. */
+/** Writes a temporary file and returns its path. If a step fails, for example on a full disk, it is removed again. */
 function writeTemp(file: string, text: string, { sync, like }: TempOptions): string {
   removeAbandonedTemps(dirname(file), basename(file));
   const name = `.${basename(file)}.${machine()}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`;
@@ -189,7 +195,7 @@ function writeTemp(file: string, text: string, { sync, like }: TempOptions): str
       closeSync(handle);
     }
     if (like !== undefined) keepOwner(temp, like);
-    chmodSync(temp, mode); // the umask may have taken bits away
+    chmodSync(temp, mode); // the umask may have removed bits
   } catch (error) {
     rmSync(temp, { force: true });
     throw error;
@@ -197,7 +203,10 @@ function writeTemp(file: string, text: string, { sync, like }: TempOptions): str
   return temp;
 }
 
-/** Root edits files of others. Anybody else may give a file to a group of theirs at most. */
+/**
+ * Keeps owner and group of the replaced file. Only root can keep the owner; other users can only set a group of their
+ * own.
+ */
 function keepOwner(temp: string, { uid, gid }: Stats): void {
   const made = statSync(temp);
   if (made.uid === uid && made.gid === gid) return;
@@ -208,12 +217,15 @@ function keepOwner(temp: string, { uid, gid }: Stats): void {
   }
 }
 
-/** `.name.machine.process.random.tmp`; the machine is missing in names of older versions. */
+/** Temporary files are named `.name.machine.process.random.tmp`; older versions wrote names without the machine. */
 const TEMP = /^\.(.+?)\.(?:([\da-f]{8})\.)?(\d+)\.[\da-f]{8}\.tmp$/;
-/** ms after which a temporary file of another machine, or of a number that another process has now, counts as abandoned. */
+/**
+ * Milliseconds after which a temporary file counts as abandoned if it is of another machine, or if its process id was
+ * reused.
+ */
 const OLD_TEMP = 24 * 60 * 60_000;
 
-/** Removes temporary files that processes left which were killed while they wrote; `name`: only those of that file. Never throws. */
+/** Removes temporary files that were left by killed processes; with `name`, only those of that file. Never throws. */
 export function removeAbandonedTemps(folder: string, name?: string): void {
   try {
     const here = machine();
@@ -226,11 +238,11 @@ export function removeAbandonedTemps(folder: string, name?: string): void {
       if (gone || age > OLD_TEMP) rmSync(path, { force: true });
     }
   } catch {
-    // The folder is not there or not ours; whoever writes to it says so.
+    // The folder is missing or not accessible; a write to it reports that.
   }
 }
 
-/** Where numbers of processes mean the same: a container has its own. */
+/** Identifies the host and process namespace in which a process id is valid: each container has its own ids. */
 function machine(): string {
   return createHash('sha256').update(`${hostname()}/${processNamespace()}`).digest('hex').slice(0, 8);
 }
@@ -243,7 +255,9 @@ function processNamespace(): string {
   }
 }
 
-/** On Windows a virus scanner or an editor may hold the target for a moment. */
+/**
+ * Renames a file. On Windows a virus scanner or an editor may hold the target for a moment, so the rename is retried.
+ */
 function renameWithRetry(from: string, to: string): void {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,4 +1,4 @@
-/** Process entry: stream guards, signals, run the command line, exit with its code. The only process.exit. */
+/** Process entry: guards the standard streams, handles signals, runs the command line and exits with its code. Only this file calls process.exit. */
 import { isatty } from 'node:tty';
 import { runCli } from './cli/cli.ts';
 import { printError } from './cli/output.ts';
@@ -16,7 +16,7 @@ function exit(code: number): never {
   process.exit(code);
 }
 
-/** A reader that went away is no failure of ours. */
+/** Stops without an error if the reader closed the stream; another write error ends the process. */
 function guardStream(stream: NodeJS.WriteStream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE' || error.code === 'EIO') {
@@ -30,7 +30,7 @@ function guardStream(stream: NodeJS.WriteStream): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  // On Windows it means that the console is closed, and that we are about to be ended.
+  // On Windows SIGHUP means that the console is closed and that the process will be terminated.
   const asked = signal === 'SIGHUP' && process.platform !== 'win32' && !stop.signal.aborted;
   if (asked && hangup !== undefined) {
     hangup();

@@ -1,7 +1,8 @@
 /** Holds the shape of the source: layers, owners, file lengths, opening comments. The rules are those of ARCHITECTURE.md. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { expect, test } from 'vitest';
+import { duplicateNames, importCycles, lacksSubject, opaqueNames, readSources } from '../scripts/shape/source.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -26,12 +27,13 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 
 /** Lowest first; folders of one row may not import each other. */
 const LAYERS = [
-  ['errors', 'version', 'exact', 'invisible'],
-  ['files', 'in-flight'],
-  ['handles'],
+  ['errors', 'version', 'lossless-json', 'invisible-characters'],
+  ['files', 'slot-map'],
+  ['file-handles'],
   ['observe'],
   ['config'],
   ['wire', 'policy', 'render'],
+  ['mcp'],
   ['upstream'],
   ['catalog'],
   ['router'],
@@ -73,6 +75,12 @@ function target(source: Source, specifier: string): string {
   return relative(SRC, resolve(SRC, dirname(source.path), specifier))
     .split(sep)
     .join('/');
+}
+
+function localImports(source: Source): string[] {
+  return source.imports
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier }) => target(source, specifier));
 }
 
 const owns = (owners: string[], path: string) =>
@@ -123,14 +131,88 @@ test('the SDK is not imported at run time', () => {
   expect(users).toEqual([]);
 });
 
-test('only the router sends work to a connection, beside the catalog that lists', () => {
-  const users = sources
-    .filter(({ path }) => !path.startsWith('upstream/'))
-    .filter(({ code }) => /connection\.request\(/.test(code))
-    .map(({ path }) => path);
-  const senders = sources.filter(({ code }) => /from '[^']*\/ties\.ts'/.test(code)).map(({ path }) => path);
-  expect(senders).toEqual(['router/router.ts']);
-  expect(users.sort()).toEqual(['catalog/list.ts', 'router/ties.ts', 'router/wishes.ts']);
+/** Types that give access to `request` of a connection. */
+const SENDING =
+  /^import type \{[^}]*\b(?:Connection|Pool)\b[^}]*\} from '[^']*upstream\/(?:connection-interface|pool)\.ts';/m;
+
+test('only the router sends requests to a connection, beside the catalog that lists', () => {
+  const able = sources.filter(({ path, text }) => !path.startsWith('upstream/') && SENDING.test(text));
+  const folders = new Set(able.map(({ path }) => path.split('/')[0]));
+  expect([...folders].sort()).toEqual(['catalog', 'router']);
+  const senders = able.filter(({ code }) => /\.request\(/.test(code)).map(({ path }) => path);
+  expect(senders).toEqual(['catalog/listing.ts', 'router/dispatch.ts', 'router/subscriptions.ts']);
+});
+
+test('fronts and listeners import only types from upstream/', () => {
+  const wrong = sources.flatMap((source) =>
+    source.imports
+      .filter(({ specifier, typeOnly }) => !typeOnly && specifier.startsWith('.'))
+      .map(({ specifier }) => target(source, specifier))
+      .filter((path) => /^(?:front|listen)\//.test(source.path) && path.startsWith('upstream/'))
+      .map((path) => `${source.path} → ${path}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+const parsed = readSources(SRC);
+
+test('no file name occurs twice, except where the path gives the direction', () => {
+  expect(duplicateNames(parsed)).toEqual([]);
+});
+
+/** Rooms without a door: a collection of parts of the same kind. */
+const WITHOUT_DOOR = ['catalog/search/tables', 'listen/api', 'upstream/http'];
+
+/** Files of a room, besides its door and its leaves, that other layers may import. */
+const SIDE_DOORS = [
+  'catalog/pins/digest.ts',
+  'catalog/pins/enforce.ts',
+  'catalog/pins/lock-comparison.ts',
+  'catalog/pins/shown-definitions.ts',
+  'catalog/search/ranking.ts',
+  'front/compact/inspect-tool.ts',
+  'front/compact/resources-tool.ts',
+  'front/compact/result-store.ts',
+  'front/compact/results.ts',
+  'front/compact/tool-definitions.ts',
+  'listen/http/guard.ts',
+  'upstream/process/orphans.ts',
+  'upstream/sharing/pool-entry.ts',
+  'upstream/toolbox/line-diff.ts',
+  'upstream/transports/module-server.ts',
+];
+
+test('a room has a door: the file with the name of its folder', () => {
+  const rooms = new Set(sources.map(({ path }) => dirname(path)).filter((folder) => folder.includes('/')));
+  const known = new Set(sources.map(({ path }) => path));
+  expect([...rooms].filter((room) => !known.has(`${room}/${basename(room)}.ts`)).sort()).toEqual(WITHOUT_DOOR);
+});
+
+test('other layers enter a room by its door, by a leaf, or by a listed side door', () => {
+  const imports = new Map(sources.map((source) => [source.path, localImports(source)]));
+  const isLeaf = (path: string) => !imports.get(path)?.some((other) => dirname(other) === dirname(path));
+  const isDoor = (path: string) => basename(path, '.ts') === basename(dirname(path));
+  const entered = sources.flatMap(({ path: from }) =>
+    (imports.get(from) ?? [])
+      .filter((path) => dirname(path).includes('/') && path.split('/')[0] !== from.split('/')[0])
+      .filter((path) => !isDoor(path) && !isLeaf(path)),
+  );
+  expect([...new Set(entered)].sort()).toEqual(SIDE_DOORS);
+});
+
+test('names have no private metaphors', () => {
+  expect(opaqueNames(parsed)).toEqual([]);
+});
+
+test('no comment sentence has a clause as its subject', () => {
+  const sentences = parsed.flatMap(({ path, comments }) =>
+    comments.filter(lacksSubject).map((sentence) => `${path}: ${sentence}`),
+  );
+  expect(sentences).toEqual([]);
+});
+
+test('no import cycle has more than three files, type imports included', () => {
+  expect(importCycles(parsed).filter((files) => files.length > 3)).toEqual([]);
 });
 
 test('no file is longer than 300 lines', () => {

@@ -1,12 +1,12 @@
 /** Numbers that JavaScript cannot hold, in parsed JSON. Before Node 21 there are none, and everything is as `JSON.parse` reads it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isExact, mayChange, parseExact, plain, replaceExact } from '../src/exact.ts';
+import { isLosslessNumber, mayChange, parseLossless, plain, replaceLossless } from '../src/lossless-json.ts';
 import { decimalOf, numberText } from './decimal.ts';
 import { processorTime } from './setup/processor.ts';
 
 const EXACT = 'rawJSON' in JSON;
-const again = (text: string) => JSON.stringify(parseExact(text));
+const again = (text: string) => JSON.stringify(parseLossless(text));
 /** What is expected of this Node. */
 const kept = (text: string) => (EXACT ? text : JSON.stringify(JSON.parse(text)));
 
@@ -31,7 +31,7 @@ describe('a JSON text that is read and written again', () => {
     ['{"a":"9007199254740993","b":"x 1e400"}', '{"a":"9007199254740993","b":"x 1e400"}'],
   ])('%s has numbers of JavaScript only', (text, expected) => {
     expect(again(text)).toBe(expected);
-    expect(parseExact(text)).toEqual(JSON.parse(text));
+    expect(parseLossless(text)).toEqual(JSON.parse(text));
   });
 
   test('has the same numbers, however they are written', () => {
@@ -51,23 +51,23 @@ describe('a JSON text that is read and written again', () => {
       fc.property(fc.json(), (text) => {
         const written = JSON.stringify(JSON.parse(text));
         expect(mayChange(`[${written}]`) && !/"/.test(written)).toBe(false);
-        expect(plain(parseExact(text))).toEqual(JSON.parse(text));
+        expect(plain(parseLossless(text))).toEqual(JSON.parse(text));
       }),
     );
   });
 
   test.each(['', '{', '12345678901234567890x', '[1e400', '01234567890123456789'])('%j is no JSON', (text) => {
-    expect(() => parseExact(text)).toThrow(SyntaxError);
+    expect(() => parseLossless(text)).toThrow(SyntaxError);
   });
 
   test('of more than 256 KiB has numbers of JavaScript only: looking at each would hold everybody up', () => {
     const text = `["${'x'.repeat(256 * 1024)}",9007199254740993]`;
-    expect(parseExact(text)).toEqual(JSON.parse(text));
+    expect(parseLossless(text)).toEqual(JSON.parse(text));
   });
 
   test('nested beyond the stack is read with the numbers that there are', () => {
     const text = `${'['.repeat(100_000)}9007199254740993${']'.repeat(100_000)}`;
-    expect(parseExact(text)).toHaveLength(1);
+    expect(parseLossless(text)).toHaveLength(1);
   });
 
   test.each([
@@ -78,13 +78,13 @@ describe('a JSON text that is read and written again', () => {
     ['points', `" 1${'.1'.repeat(500_000)}"`],
   ])('takes no longer than its length: %s', (_, text) => {
     const before = processorTime();
-    parseExact(text);
+    parseLossless(text);
     expect(processorTime() - before).toBeLessThan(2000);
   });
 });
 
 describe('a value with such numbers', () => {
-  const value = parseExact('{"a":[9007199254740993,{"b":-1e400}],"c":"x"}');
+  const value = parseLossless('{"a":[9007199254740993,{"b":-1e400}],"c":"x"}');
 
   test('has the nearest numbers for whoever calculates', () => {
     expect(plain(value)).toEqual({ a: [9007199254740992, { b: -Infinity }], c: 'x' });
@@ -92,7 +92,7 @@ describe('a value with such numbers', () => {
 
   test('has anything else in their place, and is itself left alone', () => {
     const before = JSON.stringify(value);
-    const texts = replaceExact(value, ({ rawJSON }) => rawJSON);
+    const texts = replaceLossless(value, ({ rawJSON }) => rawJSON);
     expect(JSON.stringify(texts)).toBe(EXACT ? '{"a":["9007199254740993",{"b":"-1e400"}],"c":"x"}' : before);
     expect(JSON.stringify(value)).toBe(before);
   });
@@ -100,6 +100,6 @@ describe('a value with such numbers', () => {
   test('is the same object where there are none', () => {
     const ordinary = { a: [1, null, { b: 'x' }] };
     expect(plain(ordinary)).toBe(ordinary);
-    expect([1, 'x', null, undefined, ordinary, { rawJSON: '1' }].map(isExact)).toEqual(Array(6).fill(false));
+    expect([1, 'x', null, undefined, ordinary, { rawJSON: '1' }].map(isLosslessNumber)).toEqual(Array(6).fill(false));
   });
 });

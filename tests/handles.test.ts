@@ -1,6 +1,6 @@
 /** The limit of open files, as this process sees it. */
 import { expect, test } from 'vitest';
-import { canOpen, handleLimit, isOutOfHandles } from '../src/handles.ts';
+import { canOpen, handleLimit, isOutOfHandles } from '../src/file-handles.ts';
 
 test.skipIf(process.platform !== 'linux')('both ways to learn the limit of open files agree', () => {
   const limit = handleLimit('linux');

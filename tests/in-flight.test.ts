@@ -1,11 +1,11 @@
 /** The table of what is in flight: ids of both kinds, names that mean something to objects, and an order. */
 import { describe, expect, it } from 'vitest';
-import { parseExact } from '../src/exact.ts';
-import { InFlight, InOrder, type Place } from '../src/in-flight.ts';
+import { parseLossless } from '../src/lossless-json.ts';
+import { LinkedList, type ListNode, SlotMap } from '../src/slot-map.ts';
 
 describe('what is in flight', () => {
   it('is found by its id until it is removed, a number and its text being two ids', () => {
-    const table = new InFlight<string>();
+    const table = new SlotMap<string>();
     table.set(1, 'number');
     table.set('1', 'text');
     table.set(0, 'zero');
@@ -17,8 +17,8 @@ describe('what is in flight', () => {
   });
 
   it('is found by a number that JavaScript cannot hold, as often as it is read', () => {
-    const table = new InFlight<string>();
-    const id = () => parseExact('9007199254740993') as number;
+    const table = new SlotMap<string>();
+    const id = () => parseLossless('9007199254740993') as number;
     table.set(id(), 'number');
     table.set('9007199254740993', 'text');
     expect([table.get(id()), table.has(id()), table.size]).toEqual(['number', true, 2]);
@@ -30,7 +30,7 @@ describe('what is in flight', () => {
   });
 
   it('may have any id that is text', () => {
-    const table = new InFlight<number>();
+    const table = new SlotMap<number>();
     const ids = ['__proto__', 'constructor', 'hasOwnProperty', '', '"', '1.5', 'é', '\u0000'];
     expect(ids.filter((id) => table.has(id) || table.get(id) !== undefined)).toEqual([]);
     for (const [value, id] of ids.entries()) table.set(id, value);
@@ -39,7 +39,7 @@ describe('what is in flight', () => {
   });
 
   it('is counted once however often it is set, and may be removed while it is looked at', () => {
-    const table = new InFlight<string>();
+    const table = new SlotMap<string>();
     table.set(2, 'a');
     table.set(2, 'b');
     table.set(-1.5, 'c');
@@ -53,12 +53,12 @@ describe('what is in flight', () => {
 
 describe('what is in order', () => {
   it('stands as it came, wherever others leave', () => {
-    const list = new InOrder<string>();
+    const list = new LinkedList<string>();
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => list.add(name)) as [
-      Place<string>,
-      Place<string>,
-      Place<string>,
-      Place<string>,
+      ListNode<string>,
+      ListNode<string>,
+      ListNode<string>,
+      ListNode<string>,
     ];
     list.remove(b);
     expect([...list]).toEqual(['a', 'c', 'd']);
@@ -74,7 +74,7 @@ describe('what is in order', () => {
   });
 
   it('loses nothing when one leaves twice', () => {
-    const list = new InOrder<string>();
+    const list = new LinkedList<string>();
     const [a, b] = [list.add('a'), list.add('b')];
     list.add('c');
     for (const place of [b, b, a, a]) list.remove(place);
@@ -82,12 +82,12 @@ describe('what is in order', () => {
   });
 
   it('may lose one that is looked at', () => {
-    const list = new InOrder<number>();
+    const list = new LinkedList<number>();
     const places = [1, 2, 3].map((value) => list.add(value));
     const seen: number[] = [];
     for (const value of list) {
       seen.push(value);
-      list.remove(places[value - 1] as Place<number>);
+      list.remove(places[value - 1] as ListNode<number>);
     }
     expect([seen, [...list]]).toEqual([[1, 2, 3], []]);
   });

@@ -1,27 +1,29 @@
 /** The in-memory world: scripted upstreams behind a real catalog and router, for tests of everything above `upstream/`. */
 import { Catalog } from '../src/catalog/catalog.ts';
-import { createGuard } from '../src/catalog/enforce.ts';
-import type { Tool } from '../src/catalog/list.ts';
-import type { LockFile } from '../src/catalog/lock-file.ts';
-import { createPins } from '../src/catalog/pins.ts';
-import { createToolSearch } from '../src/catalog/search.ts';
-import type { ShownDefinitions } from '../src/catalog/shown-definitions.ts';
-import type { CatalogStore } from '../src/catalog/store.ts';
+import type { CatalogStore } from '../src/catalog/catalog-store.ts';
+import type { Tool } from '../src/catalog/listing.ts';
+import { createGuard } from '../src/catalog/pins/enforce.ts';
+import type { LockFile } from '../src/catalog/pins/lock-file.ts';
+import { createPins } from '../src/catalog/pins/pins.ts';
+import type { ShownDefinitions } from '../src/catalog/pins/shown-definitions.ts';
+import { createToolSearch } from '../src/catalog/search/search.ts';
 import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
-import type { FrontDeps } from '../src/front/front.ts';
-import { createMeter } from '../src/front/meter.ts';
-import { createLedger, type Ledger } from '../src/observe/ledger.ts';
+import { createResultStore } from '../src/front/compact/result-store.ts';
+import type { FrontDeps } from '../src/front/front-interface.ts';
+import { createSavings } from '../src/front/savings.ts';
+import { createStats } from '../src/observe/call-counts.ts';
 import { createLog } from '../src/observe/log.ts';
 import { createObserver, type Observer } from '../src/observe/observer.ts';
-import { createStats } from '../src/observe/stats.ts';
+import { createLedger, type Ledger } from '../src/observe/savings-totals.ts';
 import { createAccess } from '../src/policy/access.ts';
 import { createShares } from '../src/policy/shares.ts';
 import { createAdmission } from '../src/router/admission.ts';
 import { createArgumentChecker } from '../src/router/arguments.ts';
 import { createRouter, type Router } from '../src/router/router.ts';
-import { createResultStore } from '../src/router/shelf.ts';
-import { createWishes } from '../src/router/wishes.ts';
-import type { CallOptions, Connection, Hello } from '../src/upstream/connection.ts';
+import { createSubscriptions } from '../src/router/subscriptions.ts';
+import type { CallOptions } from '../src/upstream/call-options.ts';
+import type { Connection } from '../src/upstream/connection-interface.ts';
+import type { Handshake } from '../src/upstream/handshake.ts';
 import type { Params } from '../src/wire/message.ts';
 
 /** An upstream as a test describes it. */
@@ -118,15 +120,15 @@ export function createWorld(
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });
   };
   const router = session('k');
-  const wishes = createWishes({ pool, log });
+  const subscriptions = createSubscriptions({ pool, log });
   const ledger = createLedger();
   const deps = {
     router,
     caller: { key: 'k', capabilities: {} },
     settings,
-    wishes,
-    meter: createMeter(ledger),
-    shelf: createResultStore({ maxBytes: () => settings.limits.resultStore }).ofSession('k', undefined),
+    subscriptions,
+    savings: createSavings(ledger),
+    clientResults: createResultStore({ maxBytes: () => settings.limits.resultStore }).ofSession('k', undefined),
     search: createToolSearch(),
     listed: (wait = 1000, lists?: 'tools' | 'all') => catalog.settle(wait, undefined, lists),
     verify,
@@ -137,22 +139,22 @@ export function createWorld(
 export const CALLER = { key: 'test', capabilities: {} };
 
 function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Connection {
-  const greet = (): Hello => ({
+  const greet = (): Handshake => ({
     era: 'legacy',
     protocolVersion: '2025-11-25',
     capabilities: script.capabilities ?? { tools: {} },
     serverInfo: { name: spec.name, version: script.version ?? '1.0.0' },
     ...(script.instructions !== undefined && { instructions: script.instructions }),
   });
-  let [hello, run] = [greet(), script.run];
+  let [handshake, run] = [greet(), script.run];
   const current = () => {
-    if (run !== script.run) [hello, run] = [greet(), script.run];
-    return hello;
+    if (run !== script.run) [handshake, run] = [greet(), script.run];
+    return handshake;
   };
   const connect = async () => {
     await script.connect?.();
-    hello = greet();
-    return hello;
+    handshake = greet();
+    return handshake;
   };
   return {
     name: spec.name,
@@ -160,16 +162,16 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     state: { kind: 'ready', since: 0 },
     owner: script.owner,
     offered: '',
-    expected: false,
-    get hello() {
+    hasSubscribers: false,
+    get handshake() {
       return current();
     },
     connect,
     async request(method, params, options = {}) {
       await script.connect?.();
       if (method === 'tools/list' && script.tools !== undefined) return { tools: script.tools };
-      const { reliance } = options;
-      if (reliance?.holds(current()) === false) await reliance.renew(current(), options);
+      const { precondition } = options;
+      if (precondition?.isMet(current()) === false) await precondition.satisfy(current(), options);
       sent.push({ server: spec.name, method, params });
       return script.answer?.(method, params, options) ?? { content: [{ type: 'text', text: 'ok' }] };
     },
@@ -177,7 +179,7 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
     diagnostics: () => ({ stderr: [], noise: 0 }),
     close: async () => undefined,
     killNow: () => undefined,
-    rest: async () => undefined,
-    dismiss: async () => undefined,
+    stopIdle: async () => undefined,
+    drain: async () => undefined,
   };
 }

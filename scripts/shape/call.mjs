@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { pinnedNode } from '../node.mjs';
 import { at, BuildError, hostTarget } from '../project.mjs';
+import { pinnedNode } from '../release/node.mjs';
 
 /** Calls before the one that is measured, so that everything that happens once has happened. */
 const WARM_UP = 50;
@@ -58,7 +58,7 @@ export async function measureCall() {
   const { file: node } = await pinnedNode(hostTarget());
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-shape-'));
   const config = join(folder, 'mcpx.json');
-  const server = { command: process.execPath, args: [at('scripts', 'load-upstream.mjs')] };
+  const server = { command: process.execPath, args: [at('scripts', 'bench', 'load-upstream.mjs')] };
   writeFileSync(config, JSON.stringify({ mcpServers: { load: server } }));
   const probe = pathToFileURL(at('scripts', 'shape', 'call-probe.mjs')).href;
   const args = ['--no-warnings', '--import', probe, at('src', 'main.ts'), 'serve', config, '--front', 'aggregate'];

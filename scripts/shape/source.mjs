@@ -6,12 +6,19 @@ import { parseSync, Visitor } from 'rolldown/utils';
 /** File names that may occur twice: the folder says which direction or side of mcpx the file is about. */
 const SAME_BY_DESIGN = new Set(['stdio.ts', 'http.ts', 'sse.ts', 'ws.ts']);
 
-/** Words of file names and of exported names that only an insider understands. A name is split at hyphens and capitals. */
-export const OPAQUE_WORDS = new Set(
-  `vigil living standing lent member torrent owners reliance ties reverse wishes shelf experience missing problems linear masked
-  slot meanings phrasing emphasis pieces leads natives seek gate welcome together links stored meter visit turn seal reply refuse
-  unread malformed trace running observed sentence world inert findings exact gather saver exposition verbatim scan traffic bound
-  mirrored rounds revisions hello way dress fleeting lasts dismiss curious owed timely paid`.split(/\s+/),
+/** Metaphors that only an insider understands. No part of a name is one of them; a name is split at hyphens and capitals. */
+export const METAPHORS = new Set(
+  `vigil living standing lent torrent reliance ties wishes wish shelf experience meanings phrasing emphasis leads natives seek
+  welcome seal hello dress fleeting dismiss curious owed inert gather saver exposition verbatim visit mirrored`.split(
+    /\s+/,
+  ),
+);
+
+/** Words that say too little alone. They may be part of a longer name, such as `server-requests`, but not all of it. */
+export const VAGUE_WORDS = new Set(
+  `member owners reverse missing problems linear masked slot pieces gate together links stored meter turn reply refuse unread
+  malformed trace running observed sentence world findings exact scan traffic bound rounds revisions way lasts timely paid about
+  party asked heard expected drop lose holds renew give skip`.split(/\s+/),
 );
 
 /** Beginnings of comment sentences that have a clause where the subject should be. */
@@ -100,9 +107,13 @@ export const lacksSubject = (sentence) => CLAUSE_AS_SUBJECT.test(sentence);
 
 const wordsOf = (name) => name.split(/[-_.]|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase());
 
-/** File names and exported names with an opaque word in them, as `path` or `path: name`. */
-export function opaqueNames(sources, words = OPAQUE_WORDS) {
-  const isOpaque = (name) => wordsOf(name).some((word) => words.has(word));
+function isOpaque(name) {
+  const words = wordsOf(name);
+  return words.some((word) => METAPHORS.has(word)) || (words.length === 1 && VAGUE_WORDS.has(words[0]));
+}
+
+/** File names and exported names that are a metaphor or say too little, as `path` or `path: name`. */
+export function opaqueNames(sources) {
   return sources.flatMap(({ path, exported }) => [
     ...(isOpaque(basename(path, '.ts')) ? [path] : []),
     ...exported.filter(isOpaque).map((name) => `${path}: ${name}`),

@@ -1,74 +1,75 @@
-/** The composition root: a Config becomes running profiles with their pools, catalogs and routers. */
+/** The composition root: creates the running profiles of a Config with their pools, catalogs and routers. */
 
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { ToolSearch } from '../catalog/search.ts';
+import type { ToolSearch } from '../catalog/search/search.ts';
 import type { Config, Profile, ProfileWord, Settings } from '../config/config.ts';
 import { mainProfile, profileWord } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
-import { compactTools } from '../front/compact.ts';
-import { createFront, type Downstream } from '../front/front.ts';
-import { createMeter } from '../front/meter.ts';
-import { instructionsOf } from '../front/tools.ts';
-import type { Entrance, Gateway, OpenOptions } from '../listen/gateway.ts';
-import { createLedger } from '../observe/ledger.ts';
+import { compactTools } from '../front/compact/compact.ts';
+import { createResultStore } from '../front/compact/result-store.ts';
+import { instructionsOf } from '../front/compact/tool-definitions.ts';
+import { createFront } from '../front/front.ts';
+import type { Downstream } from '../front/front-interface.ts';
+import { createSavings } from '../front/savings.ts';
+import type { Entrance, Gateway, OpenOptions } from '../listen/app-api.ts';
+import { offeredKey } from '../mcp/capabilities.ts';
+import { createLedger } from '../observe/savings-totals.ts';
 import type { Access } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import { createShares } from '../policy/shares.ts';
 import { createAdmission } from '../router/admission.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
 import { createRouter, type Router, type RouterDeps } from '../router/router.ts';
-import { createResultStore } from '../router/shelf.ts';
-import { createChildLimit } from '../upstream/child-limit.ts';
 import type { Caller } from '../upstream/pool.ts';
-import { offeredKey } from '../upstream/sharing.ts';
-import type { StopBounds } from '../upstream/transport.ts';
+import { createChildLimit } from '../upstream/process/child-limit.ts';
+import type { StopBounds } from '../upstream/transports/transport.ts';
+import { needsRestart, type Reloaded, swapProfiles } from './apply-config.ts';
 import { createCallRedactor } from './call-redactor.ts';
-import { createConflictLog } from './conflicts.ts';
-import { createObserved, metricsFor, seenBy } from './observed.ts';
-import { needsRestart, type Reloaded, swapProfiles } from './reload.ts';
-import { type AppOptions, accessOf, type Running, runProfile } from './running.ts';
-import { describeStatus } from './status.ts';
+import { createConflictLog } from './name-conflicts.ts';
+import { createObservers, metricsFor, seenBy } from './observers.ts';
+import { type AppOptions, accessOf, type ProfileRuntime, runProfile } from './profile.ts';
+import { describeStatus } from './status-report.ts';
 
 export interface App extends Gateway {
-  /** Makes every upstream known in the background: from the disk, or by starting it once. Eager ones are all started. */
+  /** Lists every upstream in the background, from the stored catalog or by starting it once. In eager mode, all are started. */
   start(): void;
-  /** The router of a profile, for the command line; throws not_found, and `config` where no profile is enabled. */
+  /** Returns the router of a profile, for the command line. Throws `not_found`, or `config` if no profile is enabled. */
   router(profile?: string): Router;
-  /** Everything that the servers of a profile offer, whoever may use it; throws not_found. */
+  /** Returns the catalog of a profile, without access filters. Throws `not_found`. */
   catalog(profile?: string): Pick<Catalog, 'servers' | 'settle' | 'answered'>;
-  /** The search of a profile, for the command line; throws not_found. */
+  /** Returns the search of a profile, for the command line. Throws `not_found`. */
   search(profile?: string): ToolSearch;
-  /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`); `all` lists, or tools alone. */
+  /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). `lists` selects all lists or only tools. */
   listed(profile?: string, wait?: number, lists?: 'tools' | 'all'): Promise<void>;
-  /** Takes another config in place of the one it runs. Throws, and changes nothing, where that cannot be used. */
+  /** Replaces the running config. Throws and changes nothing if the new one cannot be used. */
   reload(config: Config): Reloaded;
-  /** Ends every upstream; nothing is left running when it resolves. Again with smaller bounds hurries it. */
+  /** Stops every upstream and resolves when no process is left. A second call with shorter bounds speeds it up. */
   stop(bounds?: StopBounds): Promise<void>;
-  /** Kills every child at once, for the way out of a crash. */
+  /** Kills every child process immediately, for the exit after a crash. */
   killNow(): void;
 }
 
-/** For whom a router is made. */
+/** The client that a router is created for. */
 interface As {
   principal?: Principal | undefined;
-  /** Of its session. */
+  /** The key of its session; undefined for the command line. */
   key?: string;
   issued?: number | undefined;
-  lasts?: Downstream['lasts'];
+  stateless?: Downstream['stateless'];
   offered?: () => string;
   verify?: RouterDeps['verify'];
 }
 
-/** A client that arrives. */
-type Arriving = { downstream: Pick<Downstream, 'key' | 'lasts'> } & Pick<
+/** A client that opens a session or sends a single request. */
+type Arriving = { downstream: Pick<Downstream, 'key' | 'stateless'> } & Pick<
   OpenOptions,
   'principal' | 'holder' | 'issued'
 >;
 
 export function createApp(initial: Config, options: AppOptions): App {
   let config = initial;
-  const observed = createObserved(options.log);
+  const observed = createObservers(options.log);
   const openAudit = (settings: Settings['audit']) =>
     observed.audit(
       settings,
@@ -77,7 +78,7 @@ export function createApp(initial: Config, options: AppOptions): App {
   openAudit(config.settings.audit);
   const { observer } = observed;
   const ledger = options.ledger ?? createLedger();
-  const meter = createMeter(ledger);
+  const savings = createSavings(ledger);
   const learns = () => config.settings.stats && config.settings.search.usage;
   observer.tally((happening) => {
     if (happening.type !== 'call_ended' || happening.call.kind !== 'tool') return;
@@ -107,12 +108,12 @@ export function createApp(initial: Config, options: AppOptions): App {
   const running = new Map(
     config.profiles.filter(({ enabled }) => enabled).map((profile) => [profile.name, run(profile)]),
   );
-  /** Profiles that are gone, until their last call is over. */
-  const leaving = new Set<Running>();
+  /** Removed profiles whose last calls have not finished yet. */
+  const leaving = new Set<ProfileRuntime>();
   const main = () => mainProfile(config)?.name;
   const everything = () => [...running.values(), ...leaving];
 
-  const find = (name = main()): Running => {
+  const find = (name = main()): ProfileRuntime => {
     if (name === undefined) throw noProfile(profileWord(config));
     const found = running.get(name);
     if (found !== undefined) return found;
@@ -120,44 +121,47 @@ export function createApp(initial: Config, options: AppOptions): App {
     const word = profileWord(config);
     throw new McpxError('not_found', `no enabled ${word} is called "${name}"`, { hint: `the ${word}s are: ${names}` });
   };
-  const router = (found: Running, access: Access, as: As = {}): Router => {
+  const router = (found: ProfileRuntime, access: Access, as: As = {}): Router => {
     const { catalog, pool, profile, admission } = found;
-    const { principal, key = 'cli', lasts, issued, offered = () => undefined } = as;
+    const { principal, key = 'cli', stateless, issued, offered = () => undefined } = as;
     const { verify = (server) => catalog.verify(server) } = as;
     const calls = observer.calls({ profile: profile.name, principal: principal?.name });
-    // Every command stands alone.
-    const pins = found.pins.session({ key, offered, issued, lasts: as.key === undefined ? 'request' : lasts });
+    // A command of the command line has no session, so its pins last for one request.
+    const pins = found.pins.session({ key, offered, issued, stateless: as.key === undefined ? true : stateless });
     const pinned = () => found.pins.revision;
     const tasks = found.tasks.of(
       principal
         ? { holder: `token ${principal.name}`, known: 'by token' }
-        : { holder: lasts === 'request' ? '' : key, known: 'by session' },
+        : { holder: stateless ? '' : key, known: 'by session' },
     );
-    return createRouter({ catalog, verify, pool, access, checker, calls, admission, pins, pinned, tasks, offered });
+    // A client with a token may be on another machine.
+    const configFile = principal ? undefined : config.files.at(-1);
+    const own = { pins, pinned, tasks, offered, configFile };
+    return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });
   };
-  const enter = (found: Running, { downstream, principal, holder, issued }: Arriving): Entrance => {
-    const { key, lasts } = downstream;
+  const enter = (found: ProfileRuntime, { downstream, principal, holder, issued }: Arriving): Entrance => {
+    const { key, stateless } = downstream;
     const { catalog, pool } = found;
-    const caller: Caller = { key, holder, principal: principal?.name, lasts, capabilities: {} };
+    const caller: Caller = { key, holder, principal: principal?.name, stateless, capabilities: {} };
     const offered = setOf(caller);
     let left = false;
-    // Nobody would end what is begun for one that has left.
+    // A connection that is opened after the client has left would never be closed.
     const connectionTo = (server: string) => (left ? undefined : pool.get(server, caller));
     const verify: Entrance['verify'] = (server, wanted) => catalog.verify(server, connectionTo(server), wanted);
-    const own = router(found, accessOf(found, principal), { principal, lasts, issued, offered, key, verify });
+    const own = router(found, accessOf(found, principal), { principal, stateless, issued, offered, key, verify });
     return {
       caller,
       verify,
       search: found.search,
       router: own,
       async listed(wait = Number.POSITIVE_INFINITY, lists) {
-        await catalog.settle(Math.min(wait, listWait()), { offered: offered(), connectionTo, lasts }, lists);
+        await catalog.settle(Math.min(wait, listWait()), { offered: offered(), connectionTo, stateless }, lists);
         tellConflicts(found, config.settings.naming);
       },
       reading() {
         const { settings } = config;
         const tools = compactTools(own.servers(), settings);
-        return meter.reading(own.servers(), { tools, instructions: instructionsOf(settings.front, own.servers()) });
+        return savings.reading(own.servers(), { tools, instructions: instructionsOf(settings.front, own.servers()) });
       },
       close() {
         left = true;
@@ -167,10 +171,10 @@ export function createApp(initial: Config, options: AppOptions): App {
     };
   };
   const listWait = () => config.settings.connect.firstListWait;
-  /** Makes what is new known, in the background. */
-  const settle = ({ catalog, pool }: Running) => {
+  /** Lists new servers in the background. */
+  const settle = ({ catalog, pool }: ProfileRuntime) => {
     void catalog.settle(0);
-    // What cannot be reached says so in its state and to whoever calls it.
+    // A failed connection is visible in the server's state and in the error of each call.
     if (config.settings.connect.mode === 'eager') for (const one of pool.all()) one.connect().catch(() => undefined);
   };
   const problems = () => [...(options.problems ?? []), ...observed.problems()];
@@ -201,12 +205,11 @@ export function createApp(initial: Config, options: AppOptions): App {
       const found = find(profile);
       const { settings } = config;
       const { close: leave, ...entrance } = enter(found, { downstream, principal, holder, issued });
-      const shelf =
-        downstream.lasts === 'request'
-          ? results.ofRequest(found.profile.name, principal?.name)
-          : results.ofSession(downstream.key, principal?.name);
+      const clientResults = downstream.stateless
+        ? results.ofRequest(found.profile.name, principal?.name)
+        : results.ofSession(downstream.key, principal?.name);
       const isListing = () => found.catalog.isListing;
-      const deps = { ...entrance, isListing, settings, wishes: found.wishes, meter, shelf };
+      const deps = { ...entrance, isListing, settings, subscriptions: found.subscriptions, savings, clientResults };
       const front = createFront(kind ?? found.profile.front ?? settings.front.kind, deps, downstream);
       found.fronts.add(front);
       return {
@@ -219,7 +222,7 @@ export function createApp(initial: Config, options: AppOptions): App {
       };
     },
     enter: ({ profile, ...who }) =>
-      enter(find(profile), { downstream: { key: randomUUID(), lasts: 'request' }, ...who }),
+      enter(find(profile), { downstream: { key: randomUUID(), stateless: true }, ...who }),
     status,
     emit: observer.emit,
     watch: (principal, hear) =>
@@ -257,7 +260,7 @@ export function noProfile(word: ProfileWord): McpxError {
   return new McpxError('config', `no ${word} is enabled`, { hint: `enable one under "${word}s" in the config` });
 }
 
-/** The set of capabilities that a client offers; worked out again only when it has introduced itself. */
+/** Returns the key of the client's capabilities. It is computed again only if the handshake has replaced them. */
 function setOf(caller: Caller): () => string {
   let known: { of: Caller['capabilities']; key: string } | undefined;
   return () => {

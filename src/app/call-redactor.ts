@@ -1,9 +1,9 @@
-/** Takes the secrets of a server out of what the audit log writes of its calls. */
+/** Removes the secrets of a server from the audit records of its calls. */
 import type { Config, ServerSpec } from '../config/config.ts';
 import type { CallRecord } from '../observe/observer.ts';
-import { type Redactor, redactorOf } from '../upstream/secrets.ts';
+import { type Redactor, redactorOf } from '../upstream/secret-redactor.ts';
 
-/** `config` is the one of the moment; a server that was changed gets another redactor. */
+/** `config` returns the current config. A changed server gets a new redactor. */
 export function createCallRedactor(config: () => Config): (call: CallRecord, json: string) => string {
   const redactors = new WeakMap<ServerSpec, Redactor>();
   return ({ profile, server }, json) => {

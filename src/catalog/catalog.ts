@@ -1,19 +1,20 @@
-/** What the upstreams of a profile offer: known from the disk at once, listed when they run, refreshed when they say it changed. */
+/** The catalog of a profile's upstreams: loaded from disk first, listed when they run, refreshed when they announce changes. */
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import type { Hello } from '../upstream/connection.ts';
+import type { Handshake } from '../upstream/handshake.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { knowsNobody } from '../upstream/sharing.ts';
-import { fingerprintsOf, LIST_KINDS, type ListedTool, type ListKind } from './list.ts';
+import { knowsNobody } from '../upstream/sharing/sharing.ts';
+import { type CatalogStore, NO_STORE } from './catalog-store.ts';
 import { requestTools } from './list-requests.ts';
-import type { Pins } from './pins.ts';
+import { fingerprintsOf, LIST_KINDS, type ListedTool, type ListKind } from './listing.ts';
+import type { Pins } from './pins/pins.ts';
 import { createRefresh, type Refresh } from './refresh.ts';
 import {
   type Carrier,
   type Client,
   clearTimers,
-  emptySlot,
+  emptyServerState,
   folderDigest,
   forgetEarlier,
   inOrder,
@@ -27,35 +28,34 @@ import {
   mayBeStale,
   othersWithin,
   type ServerEntry,
-  type Slot,
+  type ServerState,
   type Teller,
   take,
   type Wanted,
   within,
-} from './slot.ts';
-import { type CatalogStore, NO_STORE } from './store.ts';
+} from './server-state.ts';
 
-export type { Client, Listing, ServerEntry, Wanted } from './slot.ts';
+export type { Client, Listing, ServerEntry, Wanted } from './server-state.ts';
 
 export interface CatalogOptions {
   servers: ServerSpec[];
   pool: Pick<Pool, 'get'>;
   log: Log;
   store?: CatalogStore;
-  /** Told of every list. */
+  /** Gets every list. */
   pins?: Pick<Pins, 'learned'>;
-  /** Called when what a server offers has really changed, with the lists that did. */
+  /** Called with the lists that changed when a server's offer differs from the known one. */
   changed?: (server: string, kinds: ListKind[]) => void;
-  /** Called when servers were listed for the first time, and no others are. */
+  /** Called when servers were listed for the first time and no other first listing is in progress. */
   listed?: () => void;
 }
 
 export class Catalog {
-  #slots: Map<string, Slot>;
+  #slots: Map<string, ServerState>;
   readonly #options: CatalogOptions;
   readonly #store: CatalogStore;
-  /** The sets of capabilities for which tools were listed, by the beginning of the conversation. */
-  readonly #listed = new WeakMap<Hello, Set<string>>();
+  /** The sets of capabilities for which tools were listed, by the handshake of the connection. */
+  readonly #listed = new WeakMap<Handshake, Set<string>>();
   readonly #refresh: Refresh;
   #closed = false;
   #revision = 0;
@@ -71,19 +71,19 @@ export class Catalog {
         lists === 'all' ? this.#accept(slot, connection, learned) : this.#acceptOthers(slot, connection, learned),
       failed: (slot, error) => this.#failed(slot, error),
     });
-    this.#slots = new Map(inOrder(options.servers).map((spec) => [spec.name, emptySlot(spec)]));
+    this.#slots = new Map(inOrder(options.servers).map((spec) => [spec.name, emptyServerState(spec)]));
   }
 
-  /** Takes other servers. Those in `renewed` are listed anew, and show what was known of them until then. */
+  /** Replaces the servers. Those in `renewed` are listed again, and show their known lists until then. */
   update(servers: readonly ServerSpec[], renewed: readonly string[]): void {
     const before = this.#slots;
     this.#slots = new Map(
       inOrder(servers).map((spec) => {
         const old = before.get(spec.name);
-        if (old === undefined) return [spec.name, emptySlot(spec)];
+        if (old === undefined) return [spec.name, emptyServerState(spec)];
         if (!renewed.includes(spec.name)) return [spec.name, Object.assign(old, { spec })];
-        const { hello, offer, tools } = old;
-        return [spec.name, { ...emptySlot(spec), hello, offer, tools }];
+        const { handshake, offer, tools } = old;
+        return [spec.name, { ...emptyServerState(spec), handshake, offer, tools }];
       }),
     );
     const kept = new Set(this.#slots.values());
@@ -91,22 +91,22 @@ export class Catalog {
     this.#revision++;
   }
 
-  /** Grows with every change of what is known, so that what was derived from it can be kept. */
+  /** Increases with every change of the catalog, so that derived data can be cached. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Whether servers are being listed for the first time. */
+  /** True while servers are being listed for the first time. */
   get isListing(): boolean {
     return [...this.#slots.values()].some(({ listing, inFlight }) => listing.kind === 'unlisted' && inFlight);
   }
 
-  /** The enabled servers in the order of look-up: local modules, then the config's order. */
+  /** Returns the enabled servers in the order of look-up: local modules, then the order of the config. */
   servers(offered?: string): ServerEntry[] {
     return [...this.#slots.values()].map((slot) => knownTo(slot, offered));
   }
 
-  /** A server as a client with that set of capabilities knows it; where that is not known yet, as it was seen last. */
+  /** Returns a server as a client with those capabilities sees it; if that is unknown, as it was listed last. */
   server(name: string, offered?: string): ServerEntry | undefined {
     const slot = this.#slots.get(name);
     return slot && knownTo(slot, offered);
@@ -117,7 +117,7 @@ export class Catalog {
     return slot && knownTo(slot, offered).tools.get(tool);
   }
 
-  /** Makes a server known: from the disk at once, else by listing it. Never rejects: see `listing`. */
+  /** Loads the lists of a server from disk, or else lists it. Never rejects: see `listing`. */
   async ensure(name: string): Promise<void> {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
@@ -129,9 +129,9 @@ export class Catalog {
   }
 
   /**
-   * Makes everything known that the client may see, all at once. Waits for what has to be listed until `wait` ms after its
-   * listing began, however many ask: a server that hangs is waited for once, and then by nobody. Only who wants `all` lists waits
-   * for more than tools, and has lists asked for again that failed.
+   * Loads or lists everything that the client may see, all servers in parallel. Waits for each listing until `wait` ms
+   * after it began, however many clients ask: a server that hangs is waited for only once. Only with `all` does it wait
+   * for lists other than tools, and retry lists that failed.
    */
   async settle(wait: number, client?: Client, lists: 'tools' | 'all' = 'tools'): Promise<void> {
     const open = [...this.#slots.values()].filter((slot) => {
@@ -152,13 +152,16 @@ export class Catalog {
     if (lists === 'all') await this.answered(wait);
   }
 
-  /** Resolves when lists beside the tools that are under way were answered or have failed, of one server or of all, or `wait` ms after they began. */
+  /**
+   * Resolves when pending requests for lists other than tools, of one server or of all, were answered or have failed,
+   * or `wait` ms after they began.
+   */
   async answered(wait: number, name?: string): Promise<void> {
     const slots = [...this.#slots.values()].filter((slot) => name === undefined || slot.name === name);
     await Promise.all(slots.map((slot) => othersWithin(slot, wait)));
   }
 
-  /** Asks a server again, for a name that is not known: what is known may be from the disk, or older than a change. */
+  /** Lists a server again because a name is unknown: the known lists may be from disk, or older than a change. */
   async verify(name: string, asked?: Lister, { lists, start = 'always' }: Wanted = {}): Promise<void> {
     const slot = this.#slots.get(name);
     if (slot?.listing.kind === 'listed') {
@@ -172,27 +175,27 @@ export class Catalog {
     if (lists === 'all') await this.answered(Number.POSITIVE_INFINITY, name);
   }
 
-  /** Whether the tools that are known of a server are those that it has in this conversation, and not those of an earlier one. */
-  isCurrent({ name, fleeting, offered }: Lister, hello: Hello | undefined): boolean {
-    if (!fleeting) return hello !== undefined && this.#listed.get(hello)?.has(offered) === true;
+  /** True if the known tools of a server were listed on this connection, and not on an earlier one. */
+  isCurrent({ name, perCall, offered }: Lister, handshake: Handshake | undefined): boolean {
+    if (!perCall) return handshake !== undefined && this.#listed.get(handshake)?.has(offered) === true;
     const listing = this.#slots.get(name)?.listing;
     return listing?.kind === 'listed' && listing.from === 'server';
   }
 
-  /** Makes it so; false where that conversation is over. Throws what stands in the way. The other lists follow in their own time. */
-  async renew(connection: Carrier, hello: Hello): Promise<boolean> {
+  /** Lists the tools on this connection; false if it has ended. Throws if that fails. The other lists follow later. */
+  async renew(connection: Carrier, handshake: Handshake): Promise<boolean> {
     const slot = this.#slots.get(connection.name);
     if (slot === undefined) return false;
-    const { tools } = await requestTools(slot, connection, hello, this.#options.log);
-    // A list that took a reconnect may be of either conversation.
-    if (!connection.fleeting && connection.hello !== hello) return false;
-    if (this.isCurrent(connection, hello)) return true;
+    const { tools } = await requestTools(slot, connection, handshake, this.#options.log);
+    // A list that needed a reconnect may be of either connection.
+    if (!connection.perCall && connection.handshake !== handshake) return false;
+    if (this.isCurrent(connection, handshake)) return true;
     const { freshFor: _, ...known } = knownTo(slot, connection.offered).offer;
-    this.#accept(slot, connection, { hello, offer: { ...known, tools } });
+    this.#accept(slot, connection, { handshake, offer: { ...known, tools } });
     return true;
   }
 
-  /** An upstream has just been connected, for whatever reason: what is known of it is checked in the background, unless it still holds. */
+  /** Refreshes the lists of a newly connected upstream in the background, unless they are still valid. */
   connected(name: string, connection?: Lister): void {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
@@ -201,7 +204,7 @@ export class Catalog {
     if (!holds) void this.#refresh.now(slot, connection);
   }
 
-  /** Takes note of a `…/list_changed` notification of an upstream; the connection that brought it is asked for the new list. */
+  /** Handles a `…/list_changed` notification; the new list is requested on the connection that sent it. */
   noticed(name: string, method: string, connection?: Teller): void {
     const slot = this.#slots.get(name);
     if (slot === undefined || !method.endsWith('/list_changed')) return;
@@ -213,10 +216,10 @@ export class Catalog {
     for (const slot of this.#slots.values()) clearTimers(slot);
   }
 
-  #restore(slot: Slot): void {
+  #restore(slot: ServerState): void {
     if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
-    // A list that is shown of a server whose entry changed is newer than the list stored for the new entry.
-    if (slot.hello !== undefined) return;
+    // If the entry of a server changed, its shown list is newer than the list stored for the new entry.
+    if (slot.handshake !== undefined) return;
     const stored = this.#store.read(slot.spec);
     if (stored === undefined) return;
     for (const [offered, learned] of stored.bySet) {
@@ -228,33 +231,33 @@ export class Catalog {
     this.#revision++;
   }
 
-  /** Takes over what a server offers for one set; returns the lists that differ from what its clients knew. */
-  #learn(slot: Slot, offered: string, learned: Learned): ListKind[] {
+  /** Stores a server's offer for one set of capabilities; returns the lists that differ from the known ones. */
+  #learn(slot: ServerState, offered: string, learned: Learned): ListKind[] {
     const known = knownTo(slot, offered);
-    const before = fingerprintsOf(known.hello, known.offer);
-    const after = fingerprintsOf(learned.hello, learned.offer);
+    const before = fingerprintsOf(known.handshake, known.offer);
+    const after = fingerprintsOf(learned.handshake, learned.offer);
     take(slot, offered, learned);
     const kinds = LIST_KINDS.filter((kind) => after[kind] !== before[kind]);
     if (kinds.length > 0) this.#revision++;
     return kinds;
   }
 
-  /** Takes what a server has just said, and tells whoever has to know. */
-  #accept(slot: Slot, connection: Lister, { hello, offer }: Learned): void {
+  /** Stores a list of a server, and notifies pins, store and sessions. */
+  #accept(slot: ServerState, connection: Lister, { handshake, offer }: Learned): void {
     const { pins, changed } = this.#options;
     const { offered, owner } = connection;
     const folder = folderDigest(connection.folder);
     const isNew = slot.listing.kind === 'unlisted';
     const first = slot.listing.kind !== 'listed' || !slot.bySet.has(offered);
-    const version = knownTo(slot, offered).hello?.serverInfo.version;
-    const kinds = this.#learn(slot, offered, { hello, offer, folder });
-    this.#listed.set(hello, (this.#listed.get(hello) ?? new Set()).add(offered));
+    const version = knownTo(slot, offered).handshake?.serverInfo.version;
+    const kinds = this.#learn(slot, offered, { handshake, offer, folder });
+    this.#listed.set(handshake, (this.#listed.get(handshake) ?? new Set()).add(offered));
     slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
     slot.awaitedSince = undefined;
-    const alone = knowsNobody(slot.spec, hello.era) ? undefined : owner;
+    const alone = knowsNobody(slot.spec, handshake.era) ? undefined : owner;
     const turned = pins?.learned({ ...lessonOf(slot), offered, owner: alone, folder, from: 'server' }) === true;
-    slot.unsteady = turned || (slot.unsteady && version === hello.serverInfo.version);
-    // The time matters to the next start where the lists have a life.
+    slot.unsteady = turned || (slot.unsteady && version === handshake.serverInfo.version);
+    // If the lists have a time to live, the time of the listing matters to the next start.
     const news = first || kinds.length > 0 || offer.freshFor !== undefined;
     const { bySet, unsteady } = slot;
     if (news) this.#store.write(slot.spec, { at: slot.listing.at, bySet, unsteady });
@@ -266,16 +269,16 @@ export class Catalog {
     if (!this.#closed && !this.isListing) this.#options.listed?.();
   }
 
-  /** Takes the lists beside the tools, and tells whoever has to know. */
-  #acceptOthers(slot: Slot, connection: Lister, { hello, offer }: Learned): void {
+  /** Stores the lists other than tools, and notifies store and sessions. */
+  #acceptOthers(slot: ServerState, connection: Lister, { handshake, offer }: Learned): void {
     const { offered } = connection;
-    const kinds = this.#learn(slot, offered, { hello, offer, folder: folderDigest(connection.folder) });
+    const kinds = this.#learn(slot, offered, { handshake, offer, folder: folderDigest(connection.folder) });
     const { bySet, unsteady, listing } = slot;
     if (listing.kind === 'listed') this.#store.write(slot.spec, { at: listing.at, bySet, unsteady });
     if (kinds.length > 0 && !this.#closed) this.#options.changed?.(slot.name, kinds);
   }
 
-  #failed(slot: Slot, error: unknown): void {
+  #failed(slot: ServerState, error: unknown): void {
     const isNew = slot.listing.kind === 'unlisted';
     slot.listing = { kind: 'failed', at: Date.now(), error };
     slot.awaitedSince = undefined;

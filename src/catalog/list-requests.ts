@@ -1,8 +1,8 @@
-/** The lists of one server that are under way: each is asked for once for all who want it at the same time, and each stands alone. */
+/** List requests of one server in progress: concurrent requests for the same list share one, and each list fails on its own. */
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { clean, cut, oneLine } from '../render/text.ts';
-import type { Hello } from '../upstream/connection.ts';
+import type { Handshake } from '../upstream/handshake.ts';
 import {
   type Listed,
   type ListedTools,
@@ -12,13 +12,13 @@ import {
   OTHER_LISTS,
   OTHERS,
   type OtherList,
-} from './list.ts';
-import type { Lister, Slot } from './slot.ts';
+} from './listing.ts';
+import type { Lister, ServerState } from './server-state.ts';
 
 /** A request for one list. */
 interface ListRequest {
-  /** The beginning of the conversation in which it was asked for; undefined where each request has its own. */
-  hello: Hello | undefined;
+  /** The handshake of the connection it was sent on; undefined if each request has its own connection. */
+  handshake: Handshake | undefined;
   offered: string;
 }
 
@@ -26,22 +26,22 @@ export interface ToolsRequest extends ListRequest {
   done: Promise<ListedTools>;
 }
 
-/** A request for one of the lists beside the tools. */
+/** A request for one of the lists other than tools. */
 export interface OtherRequest extends ListRequest {
   list: OtherList;
-  /** Monotonic ms of its beginning. */
+  /** Monotonic time of its start, in milliseconds. */
   since: number;
   /** Resolves when it was answered or has failed. */
   done: Promise<void>;
-  /** The answer; undefined until then. */
+  /** The response; undefined until it arrives. */
   listed?: Listed;
   error?: unknown;
-  /** Somebody asked for it while it was under way: its answer may be older than the change that was announced. */
+  /** True if the list was requested again in the meantime: the response may be older than the announced change. */
   again: boolean;
 }
 
-/** Lists tools, once for all who want the same at the same time: a call, and the list that every new connection begins with. */
-export function requestTools(slot: Slot, connection: Lister, began: Hello, log: Log): Promise<ListedTools> {
+/** Lists tools. Concurrent requests of the same kind share one, such as a call and the listing of a new connection. */
+export function requestTools(slot: ServerState, connection: Lister, began: Handshake, log: Log): Promise<ListedTools> {
   const key = keyOf(connection, began);
   const underWay = [...slot.toolLists].find(isSame(key));
   if (underWay !== undefined) return underWay.done;
@@ -52,8 +52,11 @@ export function requestTools(slot: Slot, connection: Lister, began: Hello, log: 
   return request.done;
 }
 
-/** Asks for each of the lists beside the tools. One that is still under way is not asked for twice: a server may never answer it. */
-export function requestOthers(slot: Slot, connection: Lister, began: Hello, log: Log): OtherRequest[] {
+/**
+ * Requests each of the lists other than tools. A request in progress is not repeated, because a server may never answer
+ * it.
+ */
+export function requestOthers(slot: ServerState, connection: Lister, began: Handshake, log: Log): OtherRequest[] {
   const key = keyOf(connection, began);
   return OTHER_LISTS.map((list) => {
     const underWay = [...slot.otherLists].find((one) => one.list === list && isSame(key)(one));
@@ -71,20 +74,20 @@ export function requestOthers(slot: Slot, connection: Lister, began: Hello, log:
   });
 }
 
-function keyOf({ offered, fleeting }: Lister, began: Hello): ListRequest {
-  return { offered, hello: fleeting ? undefined : began };
+function keyOf({ offered, perCall }: Lister, began: Handshake): ListRequest {
+  return { offered, handshake: perCall ? undefined : began };
 }
 
-function isSame({ hello, offered }: ListRequest): (other: ListRequest) => boolean {
-  return (other) => other.hello === hello && other.offered === offered;
+function isSame({ handshake, offered }: ListRequest): (other: ListRequest) => boolean {
+  return (other) => other.handshake === handshake && other.offered === offered;
 }
 
-/** The reason while nothing has come yet. */
+/** The reason while no response has arrived. */
 const NOT_YET = 'not answered yet';
-/** Characters of another one: it may be in the server's words. */
+/** Maximum characters of another reason, which may be a message of the server. */
 const MAX_REASON = 300;
 
-/** An offer with the lists that have been answered; those that have not keep what was known before, and are named. */
+/** Returns an offer with the answered lists; the others keep their known items and are recorded as unanswered. */
 export function offerWith(known: Offer, others: readonly OtherRequest[], tools?: ListedTools): Offer {
   const { freshFor: _, unanswered, ...lists } = known;
   const offer: Offer = { ...lists, ...(tools && { tools: tools.tools }) };
@@ -105,7 +108,7 @@ export function offerWith(known: Offer, others: readonly OtherRequest[], tools?:
   };
 }
 
-/** Which lists a server did not answer, and why, such as `prompts/list: database is locked`. */
+/** Returns the lists that a server did not answer, with reasons, such as `prompts/list: database is locked`. */
 export function unansweredLists({ unanswered = {} }: Offer): string[] {
   return OTHER_LISTS.flatMap((list) => {
     const why = unanswered[list];
@@ -113,13 +116,13 @@ export function unansweredLists({ unanswered = {} }: Offer): string[] {
   });
 }
 
-/** Why the tools of a server that is connected are not known; the words of the server alone do not say whose they are. */
+/** Returns the error of a failed `tools/list`, with the server's name added to a message of the server. */
 export function toolsFailure(server: string, error: unknown): unknown {
   if (!(error instanceof RpcError)) return error;
   return new McpxError('protocol', `server "${server}" did not list its tools: ${error.message}`, { cause: error });
 }
 
-/** ms between a list that failed and the next try: twice as long each time. */
+/** Returns the milliseconds between a failed list and the retry, which double each time. */
 export function retryPause(failures: number): number {
   return Math.min(5000 * 2 ** (failures - 1), 300_000);
 }

@@ -1,7 +1,7 @@
-/** Asks servers for their lists: one round at a time for each, again after an announced change, and after a pause where a list failed. */
+/** Requests the lists of servers: one round at a time per server, again after an announced change, and with a delay after a failure. */
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import type { Hello } from '../upstream/connection.ts';
+import type { Handshake } from '../upstream/handshake.ts';
 import {
   type OtherRequest,
   offerWith,
@@ -11,37 +11,46 @@ import {
   toolsFailure,
   unansweredLists,
 } from './list-requests.ts';
-import { knownTo, type Learned, type Lister, type Slot, type Teller, within } from './slot.ts';
+import { knownTo, type Learned, type Lister, type ServerState, type Teller, within } from './server-state.ts';
 
-/** Lists of one server are at least this far apart, in ms, however often it announces changes. */
+/** Minimum milliseconds between two listings of one server, however often it announces changes. */
 const REFRESH_GAP = 300;
-/** ms that tools which have been listed wait for the other lists of their server: nearly always all come together, and are one change. */
+/**
+ * Milliseconds that listed tools wait for the other lists of their server: usually all arrive together, and count as
+ * one change.
+ */
 const OTHERS_WAIT = 100;
-/** ms for which a list is taken to be of this moment, so that names which are not there do not flood a server. */
+/** Milliseconds for which a list counts as current, so that requests for unknown names do not flood a server. */
 const MOMENT = 1000;
 
 export interface RefreshOptions {
   log: Log;
-  /** The connection to list with where none is named. */
+  /** Returns the connection to use if none is given. */
   connectionTo(server: string): Lister | undefined;
-  /** Whether anybody still wants to know about that server. */
-  isWanted(slot: Slot): boolean;
-  /** Told of an answer, with the lists that it holds. */
-  accept(slot: Slot, connection: Lister, learned: Learned, lists: 'all' | 'others'): void;
-  failed(slot: Slot, error: unknown): void;
+  /** True if the server is still in the catalog. */
+  isWanted(slot: ServerState): boolean;
+  /** Called with a response and the lists that it holds. */
+  accept(slot: ServerState, connection: Lister, learned: Learned, lists: 'all' | 'others'): void;
+  failed(slot: ServerState, error: unknown): void;
 }
 
 export interface Refresh {
-  /** Lists a server, joining the round under way. Resolves when its tools are known or have failed, whatever became of other lists. */
-  now(slot: Slot, connection?: Lister): Promise<void>;
-  /** The same for a name that is not known: joins the list that an announced change is followed by, and asks nothing where the last list is of this moment. */
-  again(slot: Slot, connection?: Lister): Promise<void>;
-  /** The server says that a list has changed; the connection that brought the news is asked for it. */
-  soon(slot: Slot, connection: Teller | undefined): void;
+  /**
+   * Lists a server, or joins the round in progress. Resolves when its tools are known or have failed, independent of
+   * other lists.
+   */
+  now(slot: ServerState, connection?: Lister): Promise<void>;
+  /**
+   * Lists a server for an unknown name: joins the listing after an announced change, and does nothing if the last list
+   * is current.
+   */
+  again(slot: ServerState, connection?: Lister): Promise<void>;
+  /** Handles an announced change; the list is requested on the connection that sent the notification. */
+  soon(slot: ServerState, connection: Teller | undefined): void;
 }
 
 export function createRefresh({ log, connectionTo, isWanted, accept, failed }: RefreshOptions): Refresh {
-  const now = (slot: Slot, asked?: Lister): Promise<void> => {
+  const now = (slot: ServerState, asked?: Lister): Promise<void> => {
     const connection = asked ?? connectionTo(slot.name);
     if (connection === undefined || !isWanted(slot)) return Promise.resolve();
     const { inFlight } = slot;
@@ -57,47 +66,53 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
     return slot.inFlight.done;
   };
 
-  /** Tools wait for no other list that fails or hangs, and the others for no tools that fail. */
-  const list = async (slot: Slot, connection: Lister): Promise<void> => {
+  /**
+   * Lists a server. Tools do not wait for another list that fails or hangs, and the others do not wait for tools that
+   * fail.
+   */
+  const list = async (slot: ServerState, connection: Lister): Promise<void> => {
     const missed = (error: unknown) => failed(slot, error);
     slot.begun.set(connection.offered, performance.now());
-    const hello = await connection.connect('list').catch(missed);
-    if (!hello) return;
-    const wanted = requestTools(slot, connection, hello, log);
-    const others = requestOthers(slot, connection, hello, log);
+    const handshake = await connection.connect('list').catch(missed);
+    if (!handshake) return;
+    const wanted = requestTools(slot, connection, handshake, log);
+    const others = requestOthers(slot, connection, handshake, log);
     const all = Promise.all(others.map(({ done }) => done)).then(() => undefined);
     const tools = (await wanted.catch((error) => missed(toolsFailure(slot.name, error)))) ?? undefined;
     await within(all, OTHERS_WAIT);
     const offer = offerWith(knownTo(slot, connection.offered).offer, others, tools);
-    accept(slot, connection, { hello, offer }, tools === undefined ? 'others' : 'all');
+    accept(slot, connection, { handshake, offer }, tools === undefined ? 'others' : 'all');
     const late = others.filter((one) => hasSucceeded(one) === undefined);
     const ended = () =>
       tryAgain(slot, connection, [...(tools === undefined ? [false] : []), ...others.map(hasSucceeded)]);
     for (const one of late) {
       void one.done.then(() => {
-        arrived(slot, connection, hello, one);
+        arrived(slot, connection, handshake, one);
         ended();
       });
     }
     ended();
   };
 
-  /** One of the other lists came after the tools. */
-  const arrived = (slot: Slot, connection: Lister, hello: Hello, one: OtherRequest) => {
+  /** Accepts a list that arrived after the tools. */
+  const arrived = (slot: ServerState, connection: Lister, handshake: Handshake, one: OtherRequest) => {
     if (!isWanted(slot)) return;
-    accept(slot, connection, { hello, offer: offerWith(knownTo(slot, connection.offered).offer, [one]) }, 'others');
+    accept(slot, connection, { handshake, offer: offerWith(knownTo(slot, connection.offered).offer, [one]) }, 'others');
     if (one.again && one.listed) void now(slot, connection);
     one.again = false;
   };
 
-  /** Tells once which lists have failed, and asks for them again after a pause, as long as the server runs. Undefined stands for one that is open. */
-  const tryAgain = (slot: Slot, connection: Lister, succeeded: (boolean | undefined)[]) => {
+  /**
+   * Logs once which lists have failed, and requests them again after a delay while the server runs. Undefined stands
+   * for a request in progress.
+   */
+  const tryAgain = (slot: ServerState, connection: Lister, succeeded: (boolean | undefined)[]) => {
     if (!isWanted(slot)) return;
     const runs = connection.state?.kind === 'ready';
     const failed = succeeded.includes(false);
     if (!failed && succeeded.includes(undefined)) return;
-    // A conversation that was lost is told elsewhere, and the next one begins with lists.
-    if (failed && !runs && !connection.fleeting) return;
+    // A lost connection is reported elsewhere, and the next one begins with lists.
+    if (failed && !runs && !connection.perCall) return;
     clearTimeout(slot.retryTimer);
     slot.retryTimer = undefined;
     slot.failures = failed ? slot.failures + 1 : 0;
@@ -109,13 +124,13 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
     if (!failed) return;
     const again = () => {
       slot.retryTimer = undefined;
-      // The next start of a server that has stopped lists it anyway.
+      // The next start of a stopped server lists it anyway.
       if (connection.state?.kind === 'ready') void now(slot, connection);
     };
     slot.retryTimer = setTimeout(again, pause).unref();
   };
 
-  const again = (slot: Slot, asked?: Lister): Promise<void> => {
+  const again = (slot: ServerState, asked?: Lister): Promise<void> => {
     if (slot.announced !== undefined) return slot.announced.done;
     const { offered } = asked ?? connectionTo(slot.name) ?? {};
     const since = offered === undefined ? undefined : slot.begun.get(offered);
@@ -123,7 +138,7 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
     return isRecent && slot.inFlight === undefined ? Promise.resolve() : now(slot, asked);
   };
 
-  const soon = (slot: Slot, connection: Teller | undefined) => {
+  const soon = (slot: ServerState, connection: Teller | undefined) => {
     slot.stale.add(connection);
     if (slot.announced !== undefined) return;
     let begin = () => {};
@@ -137,8 +152,8 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
     slot.announced = { begin, done: time.then(() => listStale(slot)) };
   };
 
-  const listStale = async (slot: Slot): Promise<void> => {
-    // A list under way may have begun before the change, so it is followed by another.
+  const listStale = async (slot: ServerState): Promise<void> => {
+    // A list in progress may have begun before the change, so another one follows.
     const underWay = [...slot.toolLists].map(({ done }): Promise<unknown> => done);
     await Promise.allSettled([slot.inFlight?.done, ...underWay]);
     const stale = [...slot.stale];
@@ -150,13 +165,13 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
   return { now, again, soon };
 }
 
-/** Undefined while it is open. */
+/** Returns undefined while the request is in progress. */
 function hasSucceeded({ listed, error }: OtherRequest): boolean | undefined {
   if (error !== undefined) return false;
   return listed === undefined ? undefined : true;
 }
 
-function failureText(slot: Slot, offered: string): string {
+function failureText(slot: ServerState, offered: string): string {
   const { listing, offer } = knownTo(slot, offered);
   const tools = listing.kind === 'failed' ? [`tools/list: ${messageOf(listing.error)}`] : [];
   return [...tools, ...unansweredLists(offer)].join('; ');

@@ -1,13 +1,13 @@
-/** Where to listen, from `--http [host:port]`, and `--host` and `--port`, which win over its parts. */
+/** Parses the listen address from `--http [host:port]`, `--host` and `--port`. The latter two win. */
 import { McpxError } from '../errors.ts';
 import type { Flags } from './command.ts';
 
 export interface Listen {
-  /** Whether HTTP was asked for; `--host` and `--port` imply it. */
+  /** True if HTTP was requested; `--host` and `--port` imply it. */
   http: boolean;
   host?: string;
   port?: string;
-  /** A config file that stood where the address could have been: `--http my.json`. */
+  /** The config file that was written in place of an address, as in `--http my.json`. */
   file?: string;
 }
 
@@ -19,7 +19,7 @@ export function readListen(flags: Flags): Listen {
   const port = flags.value('port') ?? parts?.port;
   if (port !== undefined && !isPort(port)) {
     throw new McpxError('usage', `"${port}" is not a port`, {
-      hint: 'a port is a number from 0 to 65535; 0 takes any free one',
+      hint: 'a port is a number from 0 to 65535; 0 selects any free port',
     });
   }
   return {
@@ -30,10 +30,10 @@ export function readListen(flags: Flags): Listen {
   };
 }
 
-/** A host without a dot that begins with a digit was meant as a port. */
+/** A host that begins with a digit and has no dot is a mistyped port. */
 const MISTYPED_PORT = /^\d[^.]*$/;
 
-/** `127.0.0.1:3095`, `[::1]:3095`, `:3095`, `3095` or a host alone. */
+/** Splits `127.0.0.1:3095`, `[::1]:3095`, `:3095`, `3095` or a host alone. */
 function split(address: string): { host?: string; port?: string } {
   if (/^\d+$/.test(address)) return { port: address };
   const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(address);

@@ -1,28 +1,28 @@
-/** From the words that were typed to the exit code: finds the command, checks its options, runs it. */
+/** Runs a command line: finds the command, checks its options, runs it and returns the exit code. */
 import { existsSync } from 'node:fs';
 import { type CAC, cac } from 'cac';
 import { EXIT_CODES, McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
-import { MODULE_COMMAND } from '../upstream/transport.ts';
+import { MODULE_COMMAND } from '../upstream/transports/transport.ts';
 import { versionLine } from '../version.ts';
 import { type Command, type Lifecycle, longName, nameOf, namesOf, readFlags } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';
 import { print, printError } from './output.ts';
 
 export interface CliOptions extends Lifecycle {
-  /** The words after the program's name. */
+  /** The command-line arguments after the program's name. */
   words: string[];
-  /** Whether a person may be typing. */
+  /** True if stdin is a terminal. */
   stdinIsTerminal: boolean;
 }
 
-/** Never throws: an error is printed and becomes the exit code. */
+/** Prints errors and returns the exit code; it does not throw. */
 export async function runCli(options: CliOptions): Promise<number> {
   try {
     return await dispatch(options);
   } catch (error) {
     const code = error instanceof McpxError ? error.code : 'failed';
-    // Whoever ended it knows.
+    // A command that a signal has cancelled prints no error.
     if (!(code === 'cancelled' && options.stop.aborted)) printError(error);
     return EXIT_CODES[code];
   }
@@ -59,12 +59,12 @@ function hasCommand(words: string[]): boolean {
   return words.some((word) => heads().includes(word));
 }
 
-/** First words of all commands. */
+/** Returns the first words of all commands. */
 function heads(): string[] {
   return COMMANDS.map(({ usage }) => nameOf(usage).split(' ')[0] ?? '');
 }
 
-/** No command means `serve`: bare, with options only, or with a config file in its place. */
+/** Inserts `serve` if there is no command: no arguments, only options, or a config file instead of a command. */
 function withCommand(typed: string[]): string[] {
   const words = commandFirst(typed);
   const [first] = words;
@@ -72,7 +72,7 @@ function withCommand(typed: string[]): string[] {
   return first === undefined || first.startsWith('-') || isFile ? ['serve', ...words] : words;
 }
 
-/** `--config a.json tools` → `tools --config a.json`: options may stand before the command. */
+/** Moves options before the command behind it: `--config a.json tools` becomes `tools --config a.json`. */
 function commandFirst(words: string[]): string[] {
   const valued = valuedOptions();
   const at = words.findIndex((word, index) => !word.startsWith('-') && !valued.has(words[index - 1] ?? ''));
@@ -82,13 +82,13 @@ function commandFirst(words: string[]): string[] {
   return [...words.slice(at, at + length), ...words.slice(0, at), ...words.slice(at + length)];
 }
 
-/** Names of the options that always take a value. */
+/** Returns the names of the options that require a value. */
 function valuedOptions(): Set<string> {
   const options = COMMANDS.flatMap((command) => command.options).filter(({ flags }) => flags.includes('<'));
   return new Set(options.flatMap(({ flags }) => namesOf(flags)));
 }
 
-/** cac knows no two-word commands: `config validate` is registered as `config:validate` and joined before parsing. */
+/** Finds the command. cac has no two-word commands, so `config validate` is registered and parsed as `config:validate`. */
 function match(words: string[]): { cli: CAC; command: Command } {
   const cli = cac('mcpx');
   for (const { flags, doc } of GLOBAL_OPTIONS) cli.option(flags, doc);
@@ -121,7 +121,7 @@ function joinWords(words: string[]): string[] {
   return twoWords ? [`${first}:${second}`, ...rest] : words;
 }
 
-/** `--args -` becomes `--args=-`: left apart, cac takes a value that begins with a dash for another option. */
+/** Turns `--args -` into `--args=-`, because cac takes a separate value that begins with a dash as another option. */
 function glueValues(words: string[]): string[] {
   const names = valuedOptions();
   const glued: string[] = [];
@@ -133,7 +133,7 @@ function glueValues(words: string[]): string[] {
   return glued;
 }
 
-/** cac takes the value of `--json=yes` for an argument. */
+/** Throws for a value on a flag without one, such as `--json=yes`, which cac would take as an argument. */
 function refuseValues(words: string[], command: Command): void {
   const plain = [...command.options, ...GLOBAL_OPTIONS].filter(({ flags }) => !/[<[]/.test(flags));
   const names = plain.flatMap(({ flags }) => namesOf(flags));
@@ -144,7 +144,7 @@ function refuseValues(words: string[], command: Command): void {
   }
 }
 
-/** cac shows option names in camelCase and in back quotes; people typed them otherwise. */
+/** Rewrites cac's errors, which print option names in camelCase and back quotes, to the names as typed. */
 function usageError(error: Error, command: Command): McpxError {
   const text = error.message
     .replace(
@@ -154,7 +154,7 @@ function usageError(error: Error, command: Command): McpxError {
     .replaceAll(':', ' ')
     .replaceAll('`', '"')
     .replace(/^missing required args for command "(\S+) (<\w+>).*"$/, '"$1" needs $2')
-    .replace(/^Unused args {2}(.*)$/i, `"${nameOf(command.usage)}" has no use for $1`);
+    .replace(/^Unused args {2}(.*)$/i, `"${nameOf(command.usage)}" does not take $1`);
   const unknown = /--([\w-]+)/.exec(text)?.[1];
   const known = [...command.options, ...GLOBAL_OPTIONS].map(({ flags }) => longName(flags));
   const [close] = unknown === undefined ? [] : nearest(unknown, known);

@@ -1,45 +1,45 @@
-/** What a command is: its row in the table, and what it is given when it runs. */
+/** Types of commands: the row in the table of commands, and the arguments of a run. */
 
 export interface Option {
-  /** As typed, such as `-c, --config <file>`. */
+  /** The option as shown in the help, such as `-c, --config <file>`. */
   flags: string;
   doc: string;
 }
 
-/** How the program ends: commands wait on `stop` and leave the exit itself to `main.ts`. */
+/** Control of the program's end. Commands wait for `stop`; `src/main.ts` exits the process. */
 export interface Lifecycle {
-  /** Aborted by the first SIGINT, SIGTERM, or SIGHUP unless that means something else. */
+  /** Aborted by the first SIGINT or SIGTERM, or by SIGHUP unless `onHangup` has set another action. */
   stop: AbortSignal;
-  /** Aborted by another signal after that, or by SIGTERM when stdin has ended: nobody has the time to wait any more. */
+  /** Aborted by a second signal, or by SIGTERM after stdin has ended: the stop must be fast. */
   hurry?: AbortSignal;
-  /** What SIGHUP means instead of a stop, for a command that serves others than its parent. */
+  /** Sets the action of SIGHUP instead of a stop, for a command whose clients are not its parent process. */
   onHangup?(action: () => void): void;
-  /** Registers what must happen, synchronously, however the process ends. */
+  /** Registers a synchronous action for every kind of process exit. */
   atExit(action: () => void): void;
 }
 
 export interface Invocation extends Lifecycle {
-  /** Positional arguments, as typed. */
+  /** The positional arguments, as typed. */
   args: string[];
   flags: Flags;
 }
 
-/** Options as typed: cac turns `007` into 7, so values are read from the raw command line. */
+/** The options. Values are read from the raw command line, because cac turns `007` into 7. */
 export interface Flags {
   has(name: string): boolean;
-  /** The last value given. */
+  /** Returns the last value of an option. */
   value(name: string): string | undefined;
   values(name: string): string[];
 }
 
-/** The module of a command. */
+/** The exports of a command's module. */
 export interface Runnable {
   /** Resolves with the exit code. */
   run(invocation: Invocation): Promise<number>;
 }
 
 export interface Command {
-  /** One or two words, then its arguments: `config validate [file]`. */
+  /** One or two words, then the arguments, such as `config validate [file]`. */
   usage: string;
   summary: string;
   group: 'Run' | 'Use' | 'Configure' | 'Help';
@@ -48,7 +48,7 @@ export interface Command {
   load(): Promise<Runnable>;
 }
 
-/** Reads option values from the raw words, for options that take one. */
+/** Reads the values of options from the raw arguments. */
 export function readFlags(words: string[], options: Option[]): Flags {
   const found = new Map<string, string[]>();
   const add = (name: string, value: string[]) => found.set(name, [...(found.get(name) ?? []), ...value]);
@@ -72,7 +72,7 @@ export function readFlags(words: string[], options: Option[]): Flags {
   };
 }
 
-/** `-c, --config <file>` → `["-c", "--config"]` */
+/** Turns `-c, --config <file>` into `["-c", "--config"]`. */
 export function namesOf(flags: string): string[] {
   return flags
     .replace(/[<[].*$/, '')
@@ -80,12 +80,12 @@ export function namesOf(flags: string): string[] {
     .map((name) => name.trim());
 }
 
-/** `-c, --config <file>` → `config` */
+/** Turns `-c, --config <file>` into `config`. */
 export function longName(flags: string): string {
   return (namesOf(flags).at(-1) ?? '').replace(/^--?/, '');
 }
 
-/** `config validate [file]` → `config validate` */
+/** Turns `config validate [file]` into `config validate`. */
 export function nameOf(usage: string): string {
   return usage.replace(/ *[<[].*$/, '');
 }

@@ -1,13 +1,13 @@
-/** `mcpx config path`: which file would be read, whether or not it is there. */
+/** `mcpx config path`: prints the files that would be read, even if they do not exist. */
 import { existsSync } from 'node:fs';
-import { NAMED_FILE_HINT } from '../config/source.ts';
-import { configFiles } from '../config/store.ts';
-import { worldOf } from '../config/world.ts';
+import { environmentOf } from '../config/environment.ts';
+import { NAMED_FILE_HINT } from '../config/jsonc-file.ts';
+import { configFiles } from '../config/paths.ts';
 import type { Invocation } from './command.ts';
 import { note, print, printJson } from './output.ts';
 
 export async function run({ flags }: Invocation): Promise<number> {
-  const { files, fallback } = configFiles(flags.values('config'), worldOf());
+  const { files, fallback } = configFiles(flags.values('config'), environmentOf());
   const paths = files.length === 0 && fallback !== undefined ? [fallback] : files;
   const found = paths.map((path) => ({ path, exists: existsSync(path) }));
   if (flags.has('json')) {
@@ -15,7 +15,7 @@ export async function run({ flags }: Invocation): Promise<number> {
     return 0;
   }
   await print(paths.join('\n'));
-  if (files.length === 0) note('not there yet; `mcpx serve` writes a first one');
+  if (files.length === 0) note('the file does not exist yet; `mcpx serve` creates it');
   else for (const { path, exists } of found) if (!exists) note(`"${path}" does not exist; ${NAMED_FILE_HINT}`);
   return 0;
 }

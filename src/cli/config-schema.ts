@@ -1,5 +1,5 @@
-/** `mcpx config schema`: the JSON Schema of the config file. */
-import { jsonSchema } from '../config/schema.ts';
+/** `mcpx config schema`: prints the JSON Schema of the config file. */
+import { jsonSchema } from '../config/json-schema.ts';
 import { printJson } from './output.ts';
 
 export async function run(): Promise<number> {

@@ -1,4 +1,4 @@
-/** `mcpx config validate`: what `serve` would say of a config, without starting anything; with --check every server is started once and listed. */
+/** `mcpx config validate`: reports errors and warnings of a config. With --check it also starts and lists every server once. */
 import type { App } from '../app/app.ts';
 import { unansweredLists } from '../catalog/list-requests.ts';
 import type { Config } from '../config/config.ts';
@@ -6,16 +6,16 @@ import { missingVariables } from '../config/env.ts';
 import { EXIT_CODES, McpxError } from '../errors.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Flags, Invocation } from './command.ts';
+import { longestOf, readConfig, withAppOf } from './command-app.ts';
 import { note, paint, print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
-import { whyMissing } from './reach.ts';
-import { longestOf, readConfig, withAppOf } from './session.ts';
+import { whyUnreachable } from './reachable-servers.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
   const config = await read(flags, args[0]);
   if (config.files.length === 0)
-    throw new McpxError('config', 'there is no config yet', { hint: 'mcpx serve writes a first one' });
+    throw new McpxError('config', 'there is no config file yet', { hint: 'mcpx serve creates one' });
   const servers = config.profiles.flatMap((profile) => profile.servers);
   const missing = missingByServer(config);
   for (const { server, variables } of missing) {
@@ -39,11 +39,11 @@ interface Checked {
   server: string;
   ok: boolean;
   tools: number;
-  /** Why it could not be listed, or which of its lists it did not answer. */
+  /** The reason for a failed listing, or the lists that the server did not answer. */
   reason?: string;
 }
 
-/** Starts every server of every enabled profile; what they offer is stored, so that the next client finds it. */
+/** Starts every server of every enabled profile and stores their catalogs for the next client. */
 function check(config: Config, invocation: Invocation): Promise<Checked[]> {
   const work = async (app: App) => {
     const profiles = config.profiles.filter(({ enabled }) => enabled);
@@ -64,7 +64,7 @@ function check(config: Config, invocation: Invocation): Promise<Checked[]> {
 function describe(profile: string, view: ServerView): Checked {
   const { name: server, entry, tools } = view;
   const ok = entry.listing.kind === 'listed';
-  const reason = ok ? unansweredLists(entry.offer).join('; ') : whyMissing(view);
+  const reason = ok ? unansweredLists(entry.offer).join('; ') : whyUnreachable(view);
   return { profile, server, ok, tools: tools.length, ...(reason !== '' && { reason }) };
 }
 
@@ -72,7 +72,7 @@ function row({ server, ok, tools, reason = '' }: Checked): string[] {
   return [server, ok ? (tools === 1 ? '1 tool' : `${tools} tools`) : 'not available', reason.split('\n')[0] ?? ''];
 }
 
-/** Mistakes are told to programs as well, with their places. */
+/** Loads the config. With --json, errors are printed as JSON with their places. */
 async function read(flags: Flags, file: string | undefined): Promise<Config> {
   try {
     return readConfig(flags, { file });

@@ -1,13 +1,13 @@
-/** `mcpx demo`: a gateway on the built-in servers, and a page of text that shows what it is good for. */
+/** `mcpx demo`: starts a gateway with the built-in servers and prints a page of text about its use. */
 import { demoConfig } from '../config/load.ts';
-import type { Reading } from '../front/meter.ts';
+import type { Reading } from '../front/savings.ts';
 import { createLog } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
-import { aborted, openGateway } from './gateway.ts';
+import { bindToProcess, openApp } from './command-app.ts';
 import { note, paintAnswer, print, table } from './output.ts';
-import { selfCommand, selfTyped } from './self.ts';
-import { bindToProcess, openApp } from './session.ts';
+import { selfCommand, selfTyped } from './own-command.ts';
+import { aborted, openGateway } from './start-gateway.ts';
 
 export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<number> {
   const { host, port } = readListen(flags);
@@ -37,19 +37,19 @@ function report({ url, auth }: Place, offer: Offer): string {
   const inspect = { server_name: 'time', tool_name: 'convert' };
   const exec = { server_name: 'math', tool_name: 'calculate', arguments: { expression: '6 * 7' } };
   return [
-    bold('mcpx demo: a gateway on built-in servers, nothing installed, nothing configured'),
+    bold('mcpx demo: a gateway with built-in servers'),
     '',
     savings(offer),
     '',
-    bold('Look a tool up, then run one'),
+    bold('Look up a tool, then call a tool'),
     `  ${selfTyped()} inspect --demo time.convert`,
     `  ${selfTyped()} exec --demo math.calculate expression="6 * 7"`,
     '',
-    bold('The same, as an MCP client would'),
+    bold('The same requests over MCP'),
     `  ${curl({ url, auth }, 'inspect', inspect)}`,
     `  ${curl({ url, auth }, 'exec', exec)}`,
     '',
-    bold('Connect a client to this demo: put one of these into its MCP config'),
+    bold('To connect a client to this demo, add one of these to its MCP config'),
     `  ${JSON.stringify({ mcpServers: { mcpx: httpSnippet({ url, auth }) } })}`,
     `  ${JSON.stringify({ mcpServers: { mcpx: stdioSnippet() } })}`,
     '',
@@ -60,22 +60,22 @@ function report({ url, auth }: Place, offer: Offer): string {
   ].join('\n');
 }
 
-/** Where the demo listens, and whether it wants a token. */
+/** The address of the demo; `auth` is true if it requires a token. */
 interface Place {
   url: string;
   auth: boolean;
 }
 
 interface Offer extends Reading {
-  /** How many. */
+  /** The number of servers. */
   servers: number;
 }
 
-/** What a client reads before the first question: every definition, or mcpx's two tools. */
+/** Compares the tokens of all definitions, which a client reads before the first question, with those of mcpx's two tools. */
 function savings({ servers, tools, without, with: after }: Offer): string {
   const less = Math.round(100 * (1 - after / without));
   return [
-    'What a client reads before the first question:',
+    'Tokens that a client reads before the first question:',
     table([
       ['  without mcpx', `≈ ${without} tokens`, `${tools} tools of ${servers} servers`],
       ['  with mcpx', `≈ ${after} tokens`, `inspect and exec, ${less} % less`],

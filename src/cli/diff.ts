@@ -1,14 +1,15 @@
-/** `mcpx diff`: how tools differ from what is locked, line by line. Exit code 1 where they do. */
-import { canonical } from '../catalog/digest.ts';
-import type { Tool } from '../catalog/list.ts';
-import type { Change } from '../catalog/lock.ts';
-import { compareLines } from '../upstream/toolbox/diff.ts';
-import type { Invocation } from './command.ts';
-import { compareWithLock, EXIT_DIFFERENT, type Locking } from './locked.ts';
-import { note, paint, paintAnswer, print, printJson } from './output.ts';
-import { sourceFlags } from './session.ts';
+/** `mcpx diff`: prints the differences between tools and the lock file, line by line. The exit code is 1 if there are any. */
 
-/** Lines around a change. */
+import type { Tool } from '../catalog/listing.ts';
+import { canonical } from '../catalog/pins/digest.ts';
+import type { Change } from '../catalog/pins/lock-comparison.ts';
+import { compareLines } from '../upstream/toolbox/line-diff.ts';
+import type { Invocation } from './command.ts';
+import { sourceFlags } from './command-app.ts';
+import { compareWithLock, EXIT_DIFFERENT, type Locking } from './lock-state.ts';
+import { note, paint, paintAnswer, print, printJson } from './output.ts';
+
+/** The number of unchanged lines around a change. */
 const CONTEXT = 2;
 
 export function run(invocation: Invocation): Promise<number> {
@@ -18,18 +19,18 @@ export function run(invocation: Invocation): Promise<number> {
   async function work({ servers }: Locking): Promise<number> {
     const all = servers.flatMap(({ name, changes }) => changes.map((change) => ({ server: name, ...change })));
     for (const { name, isNew } of servers)
-      if (isNew) note(`${paint('yellow', 'warning:')} nothing of server "${name}" is locked; mcpx lock does that`);
+      if (isNew) note(`${paint('yellow', 'warning:')} server "${name}" is not in the lock file; mcpx lock adds it`);
     for (const { name, ignored, uncovered } of servers) {
-      for (const what of ignored) note(`${name}.${what} differs, which is ignored`);
-      for (const what of uncovered) note(`${name}.${what} is in no lock yet; mcpx lock adds it`);
+      for (const what of ignored) note(`ignored difference: ${name}.${what}`);
+      for (const what of uncovered) note(`${name}.${what} is not in the lock file yet; mcpx lock adds it`);
     }
     if (flags.has('json')) await printJson(all.map(({ kind: change, ...rest }) => ({ ...rest, change })));
     else if (all.length > 0) await print(all.map(render).join('\n\n'));
     if (all.length === 0) {
-      if (servers.some(({ isNew }) => !isNew)) note('nothing differs from what is locked');
+      if (servers.some(({ isNew }) => !isNew)) note('no differences from the lock file');
       return 0;
     }
-    note(`\nmcpx lock ${sourceFlags(flags)}--accept [server[.tool]] accepts it`);
+    note(`\nmcpx lock ${sourceFlags(flags)}--accept [server[.tool]] accepts the changes`);
     return EXIT_DIFFERENT;
   }
 }
@@ -46,7 +47,7 @@ function coloured(line: string): string {
   return line.startsWith('-') ? paintAnswer('red', line) : line;
 }
 
-/** Descriptions line by line, everything else as indented JSON with sorted keys. */
+/** Returns the lines of a definition: descriptions as text, all other fields as indented JSON with sorted keys. */
 function linesOf(definition: Tool | undefined): string[] {
   if (definition === undefined) return [];
   const { description = '', name: _, ...rest } = definition;

@@ -1,22 +1,22 @@
-/** `mcpx exec server.tool key=value …`: runs one tool, prints what it answered. */
+/** `mcpx exec server.tool key=value …`: runs one tool and prints its result. */
 import { readFileSync } from 'node:fs';
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
-import { type Located, locate } from '../front/target.ts';
-import { compileProjection, type Projection } from '../router/project.ts';
-import { partOf, valuesOf } from '../router/results.ts';
+import { partOf, valuesOf } from '../front/compact/results.ts';
+import { compileProjection, type Projection } from '../front/compact/select.ts';
+import { type Located, locate } from '../front/compact/tool-target.ts';
 import type { ToolResult } from '../router/router.ts';
 
 import { isRecord, type Params } from '../wire/message.ts';
-import { blockText } from './blocks.ts';
+import { confirmOnTerminal } from './ask-confirmation.ts';
 import type { Flags, Invocation } from './command.ts';
-import { confirmOnTerminal } from './confirm.ts';
+import { sourceFlags, splitTarget, withApp } from './command-app.ts';
+import { blockText } from './content-lines.ts';
+import { parseJson, readPair } from './key-value-arguments.ts';
 import { note, paint, print, printJson } from './output.ts';
-import { parseJson, readPair } from './pairs.ts';
 import { type Aside, whileWaiting } from './progress.ts';
-import { listAll, tellMissing } from './reach.ts';
-import { sourceFlags, splitTarget, withApp } from './session.ts';
+import { listAll, reportUnreachable } from './reachable-servers.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -47,7 +47,7 @@ export function run(invocation: Invocation): Promise<number> {
   });
 }
 
-/** `server.tool`, or a tool's name alone where one server has it. */
+/** Finds a tool by `server.tool`, or by its name alone if only one server has it. */
 async function findTarget(
   target: string,
   app: App,
@@ -57,14 +57,14 @@ async function findTarget(
   if (tool !== undefined) return { server, tool };
   const servers = await listAll(app, { config, stop });
   if (servers.some(({ name }) => name === target)) {
-    throw new McpxError('usage', `"${target}" is a server: which of its tools?`, {
+    throw new McpxError('usage', `"${target}" is a server, not a tool`, {
       hint: `mcpx inspect ${sourceFlags(flags)}${target}`,
     });
   }
   try {
     return locate({ tool: target }, app.router());
   } catch (error) {
-    tellMissing(servers);
+    reportUnreachable(servers);
     throw error;
   }
 }
@@ -90,11 +90,11 @@ function readArgsFile(file: string): string {
   }
 }
 
-/** The part alone: text as it is, anything else as JSON. */
+/** Prints only the selected part: text unchanged, other values as JSON. */
 async function showPart(result: ToolResult, select: Projection, flags: Flags): Promise<number> {
   const values = valuesOf(result);
   if (values.length === 0) {
-    throw new McpxError('failed', 'the tool ran, but its result is no JSON and has no parts to select', {
+    throw new McpxError('failed', 'the tool ran, but its result is not JSON, so --select cannot be applied', {
       hint: 'run it without --select to see the result',
     });
   }
@@ -104,7 +104,7 @@ async function showPart(result: ToolResult, select: Projection, flags: Flags): P
   return 0;
 }
 
-/** What the tool says goes to stdout, what it complains about to stderr. */
+/** Prints a result to stdout, or to stderr if the tool reported an error. */
 async function show(result: ToolResult): Promise<void> {
   const blocks = Array.isArray(result.content) ? result.content.map(blockText) : [];
   const text = blocks.length > 0 ? blocks.join('\n') : JSON.stringify(result.structuredContent ?? {}, null, 2);

@@ -1,4 +1,4 @@
-/** Help: the list of commands, or one command with its options and examples. */
+/** `mcpx help`: prints the list of commands, or one command with its options and examples. */
 import type { Command, Invocation } from './command.ts';
 import { nameOf } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';
@@ -44,7 +44,7 @@ export function generalHelp(): string {
       table(rows.map(([usage = '', summary = '']) => [usage.padEnd(width), summary])),
     ]),
     '',
-    'Without a command mcpx serves stdio, which is how MCP clients start it.',
+    'Without a command, mcpx serves over stdio. MCP clients start it this way.',
     'Try it now: mcpx demo',
   ].join('\n');
 }

@@ -1,9 +1,9 @@
-/** `mcpx inspect server[.tool]`: what a model would read, for people; the definition itself with --json. */
-import { definition, describeServer, describeTool } from '../front/inspect.ts';
+/** `mcpx inspect server[.tool]`: prints the text that a model would read, or the definition itself with --json. */
+import { definition, describeServer, describeTool } from '../front/compact/inspect-tool.ts';
 import type { Invocation } from './command.ts';
+import { splitTarget, withApp } from './command-app.ts';
 import { print, printJson } from './output.ts';
 import { whileStarting } from './progress.ts';
-import { splitTarget, withApp } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   return withApp(
@@ -17,7 +17,7 @@ export function run(invocation: Invocation): Promise<number> {
         const { listing } = view.entry;
         if (listing.kind === 'failed' && view.tools.length === 0) throw listing.error;
         if (json) await printJson({ server, tools: view.tools.map(definition) });
-        // A person has no context to save.
+        // A user has no context window to save, so nothing is shortened.
         else
           await print(
             describeServer(view, {

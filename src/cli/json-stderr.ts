@@ -1,11 +1,11 @@
-/** Makes every line on stderr a line of the JSON log, whoever writes it: notices, hints, Node's warnings, dependencies. */
+/** Turns every line on stderr into a line of the JSON log: notices, hints, Node's warnings, output of dependencies. */
 import { stripVTControlCharacters } from 'node:util';
 import { jsonLine } from '../observe/log.ts';
 
-/** The level of a line by the word that it begins with. */
+/** The log level of a line, by its first word. */
 const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = { error: 'error', warning: 'warn' };
 
-/** Lines that are JSON already pass unchanged. */
+/** Replaces `write` of stderr. Lines that are JSON already pass unchanged. */
 export function writeStderrAsJson(stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
   const write = stderr.write.bind(stderr);
   let rest = '';

@@ -1,11 +1,11 @@
-/** `mcpx list`: the configured servers, of every profile or of one that is named, without starting any. */
+/** `mcpx list`: prints the configured servers of every profile, or of the named one, without starting any. */
 import type { Profile, ServerSpec } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
 import { redactSpec } from '../config/show.ts';
 import type { Invocation } from './command.ts';
+import { readConfig } from './command-app.ts';
 import { print, printJson, table } from './output.ts';
-import { noteNoServers } from './reach.ts';
-import { readConfig } from './session.ts';
+import { noteNoServers } from './reachable-servers.ts';
 
 export async function run({ flags }: Invocation): Promise<number> {
   const config = readConfig(flags);
@@ -34,7 +34,7 @@ interface Row {
   type: string;
   target: string;
   disabled: boolean;
-  /** Variables to set before it can start. */
+  /** The variables that have to be set before it can start. */
   missing: string[];
 }
 
@@ -57,7 +57,7 @@ function remark({ missing, disabled, profileEnabled }: Row): string {
   return missing.length > 0 ? `needs ${missing.join(', ')}` : '';
 }
 
-/** What would be started or called, placeholders as written and secrets starred out. */
+/** Returns the command or URL of a server, with placeholders as written and secrets masked. */
 function target(server: ServerSpec): string {
   const spec = redactSpec(server);
   switch (spec.type) {

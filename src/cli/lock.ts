@@ -1,11 +1,11 @@
-/** `mcpx lock`: writes down what every tool is, shows what changed since, and accepts it. */
-import { completed } from '../catalog/enforce.ts';
-import { accept, type Change, createAcceptance } from '../catalog/lock.ts';
+/** `mcpx lock`: records the definition of every tool, shows changes since then, and accepts them. */
+import { completed } from '../catalog/pins/enforce.ts';
+import { accept, type Change, createAcceptance } from '../catalog/pins/lock-comparison.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { Invocation } from './command.ts';
-import { type Compared, compareWithLock, EXIT_DIFFERENT, type Locking } from './locked.ts';
+import { sourceFlags } from './command-app.ts';
+import { type Compared, compareWithLock, EXIT_DIFFERENT, type Locking } from './lock-state.ts';
 import { note, paint, print, printJson, table } from './output.ts';
-import { sourceFlags } from './session.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
@@ -26,7 +26,7 @@ export function run(invocation: Invocation): Promise<number> {
   }
 }
 
-/** Writes down what is new or was accepted, and what an older lock file did not cover. */
+/** Locks new and accepted tools, and fields that an older lock file did not cover. */
 async function settle({ file, servers, target }: Locking, accepting: boolean): Promise<void> {
   const accepts = ({ changes }: Compared) => accepting && changes.length > 0;
   const open = servers.filter((server) => server.isNew || server.isPartial || accepts(server));
@@ -45,7 +45,7 @@ async function settle({ file, servers, target }: Locking, accepting: boolean): P
   await write.catch((cause: unknown) => {
     if (cause instanceof McpxError) throw cause;
     throw new McpxError('failed', `"${file.path}" could not be written: ${messageOf(cause)}`, {
-      hint: 'set MCPX_HOME to a folder that you may write',
+      hint: 'set MCPX_HOME to a writable folder',
       cause,
     });
   });

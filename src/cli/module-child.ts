@@ -1,6 +1,6 @@
-/** The hidden command `__module <file>`: serves the tools of one local file on stdin and stdout, for the mcpx that started it. */
+/** The hidden command `__module <file>`: serves the tools of one local file on stdio to the mcpx process that started it. */
 import { EXIT_CODES } from '../errors.ts';
-import { serveModule } from '../upstream/module-server.ts';
+import { serveModule } from '../upstream/transports/module-server.ts';
 import type { Lifecycle } from './command.ts';
 import { takeStdout } from './output.ts';
 

@@ -1,23 +1,23 @@
-/** What commands print: answers on stdout, everything else on stderr, and whether a person is looking. */
+/** Output of commands: results go to stdout, all other lines to stderr, with colours on a terminal. */
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 
-/** The answer of a command; resolves when it is written, so that an exit cannot cut it. */
+/** Prints the result of a command. Resolves when it is written, so that an exit cannot truncate it. */
 export function print(text: string): Promise<void> {
   return new Promise((resolve) => {
     process.stdout.write(text.endsWith('\n') ? text : `${text}\n`, () => resolve());
   });
 }
 
-/** The same for what must arrive exactly as it is. */
+/** Like `print`, without changing the content. */
 export function printExactly(content: Uint8Array | string): Promise<void> {
   return new Promise((resolve) => {
     process.stdout.write(content, () => resolve());
   });
 }
 
-/** Whether a person sees the answer, and no file or program gets it. */
+/** True if stdout is a terminal, not a file or a pipe. */
 export function isOnTerminal(): boolean {
   return process.stdout.isTTY === true;
 }
@@ -26,19 +26,19 @@ export function printJson(value: unknown): Promise<void> {
   return print(JSON.stringify(value, null, 2));
 }
 
-/** Keeps stdout for one writer: whatever anybody else prints from now on goes to stderr. */
+/** Returns a stream to stdout, and redirects all other writes to stdout to stderr. */
 export function takeStdout(): Writable {
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, done) });
 }
 
-/** A line beside the answer. */
+/** Prints a line to stderr. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** `error: …`, a blank line, `hint: …`. */
+/** Prints `error: …`, a blank line, and `hint: …` to stderr. */
 export function printError(error: unknown): void {
   note(`${paint('red', 'error:')} ${errorText(error)}`);
   const hint = error instanceof McpxError ? error.hint : undefined;
@@ -54,12 +54,12 @@ function errorText(error: unknown): string {
 
 type Paint = 'red' | 'yellow' | 'green' | 'cyan' | 'bold' | 'dim';
 
-/** Colour on stderr where a person sees it and has not said no. */
+/** Colours text for stderr if it is a terminal and colours are not disabled. */
 export function paint(style: Paint, text: string): string {
   return useColor(process.stderr) ? styleText(style, text) : text;
 }
 
-/** The same for stdout. */
+/** Colours text for stdout, under the same conditions. */
 export function paintAnswer(style: Paint, text: string): string {
   return useColor(process.stdout) ? styleText(style, text) : text;
 }
@@ -73,7 +73,7 @@ function useColor(stream: NodeJS.WriteStream): boolean {
   );
 }
 
-/** Rows in columns, two spaces apart; the last column is not padded. */
+/** Formats rows in columns, two spaces apart. The last column is not padded. */
 export function table(rows: string[][]): string {
   const widths = rows.reduce<number[]>((max, row) => row.map((cell, i) => Math.max(max[i] ?? 0, cell.length)), []);
   return rows

@@ -1,14 +1,14 @@
-/** Waits for servers: says on a terminal what is being waited for, when it takes a while, and ends when the command is told to. */
+/** Waits for servers: prints a line on a terminal if the wait is long, and ends when the command is stopped. */
 import { McpxError } from '../errors.ts';
 import { note, paint } from './output.ts';
 
-/** ms before a wait is worth a line. */
+/** Milliseconds before a wait is reported. */
 const PATIENCE = 500;
 
-/** Waits for an answer that a person gives on the terminal, where a line in between would be in the way. */
+/** Waits for the user's answer on the terminal and prints no progress lines meanwhile. */
 export type Aside = <A>(asked: Promise<A>) => Promise<A>;
 
-/** Rejects when `stop` is aborted, whatever the work does then. */
+/** Rejects when `stop` is aborted, even if the work has not ended. */
 export async function whileWaiting<T>(
   text: string,
   work: Promise<T> | ((aside: Aside) => Promise<T>),

@@ -1,18 +1,18 @@
-/** `mcpx prompt server.prompt key=value …`: a prompt with its arguments filled in, as the messages it consists of. */
+/** `mcpx prompt server.prompt key=value …`: gets a prompt with these arguments and prints its messages. */
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
-import { didYouMean, some } from '../router/missing.ts';
+import { didYouMean, some } from '../router/not-found.ts';
 import type { ServerView } from '../router/router.ts';
 import { isRecord } from '../wire/message.ts';
-import { blockText } from './blocks.ts';
 import type { Invocation } from './command.ts';
+import { sourceFlags, splitTarget, withApp } from './command-app.ts';
+import { blockText } from './content-lines.ts';
+import { readPair } from './key-value-arguments.ts';
 import { paintAnswer, print, printJson } from './output.ts';
-import { readPair } from './pairs.ts';
 import { whileStarting } from './progress.ts';
-import { listAll, reachServers, tellMissing } from './reach.ts';
-import { sourceFlags, splitTarget, withApp } from './session.ts';
+import { listAll, reachServers, reportUnreachable } from './reachable-servers.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -31,7 +31,7 @@ export function run(invocation: Invocation): Promise<number> {
   });
 }
 
-/** Arguments of prompts are text. */
+/** Converts an argument to text, because prompts take only strings. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -55,7 +55,7 @@ async function findPrompt(
       hint: `mcpx prompt ${sourceFlags(flags)}${owner.name}.${wanted}`,
     });
   }
-  tellMissing(views);
+  reportUnreachable(views);
   const close = nearest(wanted, views.flatMap(namesOf));
   throw new McpxError('not_found', `there is no prompt "${target}"${didYouMean(close)}`, {
     hint: `mcpx prompts ${sourceFlags(flags)}`.trimEnd(),

@@ -1,11 +1,11 @@
-/** `mcpx prompts [server]`: the prompts of every server, or of one, with their arguments. */
-import type { Item } from '../catalog/list.ts';
+/** `mcpx prompts [server]`: prints the prompts of every server, or of one, with their arguments. */
+import type { Item } from '../catalog/listing.ts';
 import { oneLine } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Invocation } from './command.ts';
+import { withApp } from './command-app.ts';
 import { note, print, printJson, table } from './output.ts';
-import { reachServers } from './reach.ts';
-import { withApp } from './session.ts';
+import { reachServers } from './reachable-servers.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;

@@ -1,12 +1,12 @@
-/** `mcpx read <uri>`: a resource on stdout, text as text and everything else byte by byte. */
+/** `mcpx read <uri>`: writes a resource to stdout, text as text and binary content as bytes. */
 import { McpxError } from '../errors.ts';
-import { locateResource, type ResourceHints } from '../front/resources.ts';
+import { locateResource, type ResourceHints } from '../front/compact/resources-tool.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import type { Flags, Invocation } from './command.ts';
+import { sourceFlags, withApp } from './command-app.ts';
 import { isOnTerminal, print, printExactly, printJson } from './output.ts';
 import { whileStarting } from './progress.ts';
-import { reachServers } from './reach.ts';
-import { sourceFlags, withApp } from './session.ts';
+import { reachServers } from './reachable-servers.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -27,13 +27,13 @@ export function run(invocation: Invocation): Promise<number> {
   });
 }
 
-/** What `locateResource` would tell a model, for who types. */
+/** Returns the hints of `locateResource` as shell commands. */
 function typedHints(flags: Flags): ResourceHints {
   return {
-    which: 'say which one with --server',
+    which: 'name the server with --server',
     list: `mcpx resources ${sourceFlags(flags)}`
       .trimEnd()
-      .concat(' lists them; with --server any uri of that server can be read'),
+      .concat(' lists the resources; with --server, any URI of that server can be read'),
   };
 }
 
@@ -42,11 +42,11 @@ function contentsOf(answer: unknown): Params[] {
 }
 
 async function show({ text, blob, mimeType = 'no type', uri }: Params): Promise<void> {
-  // A terminal needs the end of the line; a file or a program gets what the server said.
+  // On a terminal a newline is added; a file or a pipe gets the text unchanged.
   if (typeof text === 'string') return isOnTerminal() ? print(text) : printExactly(text);
   const bytes = Buffer.from(String(blob ?? ''), 'base64');
   if (!isOnTerminal()) return printExactly(bytes);
-  throw new McpxError('usage', `"${uri}" is no text (${mimeType}, ${bytes.length} bytes)`, {
-    hint: 'send it to a file: mcpx read … > file',
+  throw new McpxError('usage', `"${uri}" is not text (${mimeType}, ${bytes.length} bytes)`, {
+    hint: 'redirect it to a file: mcpx read … > file',
   });
 }

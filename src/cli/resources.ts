@@ -1,10 +1,10 @@
-/** `mcpx resources [server]`: the resources and templates of every server, or of one. */
-import type { Item } from '../catalog/list.ts';
+/** `mcpx resources [server]`: prints the resources and templates of every server, or of one. */
+import type { Item } from '../catalog/listing.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
+import { withApp } from './command-app.ts';
 import { note, print, printJson, table } from './output.ts';
-import { reachServers } from './reach.ts';
-import { withApp } from './session.ts';
+import { reachServers } from './reachable-servers.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;

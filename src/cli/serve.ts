@@ -1,4 +1,4 @@
-/** `mcpx serve`: the proxy itself, over stdio or HTTP. */
+/** `mcpx serve`: runs the proxy over stdio or HTTP. */
 import { Console } from 'node:console';
 import { type App, noProfile } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
@@ -7,11 +7,11 @@ import { listenStdio } from '../listen/stdio.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
-import type { OpenGateway } from './gateway.ts';
+import { bindToProcess, ledgerFile, noteUnchosen, openApp, type ReadOptions, readConfig } from './command-app.ts';
 import { note } from './output.ts';
-import { bindToProcess, ledgerFile, noteUnchosen, openApp, type ReadOptions, readConfig } from './session.ts';
+import type { OpenGateway } from './start-gateway.ts';
 
-/** A started `serve`, whatever it listens on. */
+/** A started `serve`, over stdio or HTTP. */
 interface Served {
   app: App;
   config: Config;
@@ -19,12 +19,12 @@ interface Served {
   log: Log;
 }
 
-/** ms after which a start is over. */
+/** Milliseconds after which the start counts as finished. */
 const STARTED = 200;
 
 /**
- * A call crosses many small functions, and jumping between them is 3 % of its time: the compiler may make one piece of machine code of three times
- * as much as it does by itself. Not a flag of the process, under which V8 would refuse the code cache.
+ * Lets V8 inline three times as much bytecode as by default: a call crosses many small functions, and calling them takes 3 % of its time.
+ * It is set at run time, because with a flag of the process V8 would reject the code cache.
  */
 async function inlineMore(): Promise<void> {
   const { setFlagsFromString } = await import('node:v8');
@@ -54,17 +54,17 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 async function serveHttp({ app, config, load, log }: Served, { stop, onHangup }: Invocation): Promise<void> {
-  const { createAdministration } = await import('../app/admin.ts');
-  const { aborted, openGateway } = await import('./gateway.ts');
-  const { createReloading } = await import('./reloading.ts');
+  const { createAdministration } = await import('../app/server-edits.ts');
+  const { aborted, openGateway } = await import('./start-gateway.ts');
+  const { createReloading } = await import('./reload-triggers.ts');
   let gateway: OpenGateway | undefined;
   const prepare = (next: Config) => gateway?.prepare(next) ?? (() => undefined);
   const reloading = createReloading({ app, config, load, prepare, log });
   const admin = config.files.length === 0 ? undefined : createAdministration({ reloader: reloading, load });
   gateway = await openGateway(app, config, { log, ...(admin && { admin }) });
   onHangup?.(() => {
-    // Where the terminal is gone, writing fails, and that ends us.
-    note('mcpx: reading the config again');
+    // If the terminal is closed, this write fails and ends the process.
+    note('mcpx: reloading the config');
     reloading.reload('SIGHUP').catch(() => undefined);
   });
   note(`mcpx: listening on ${gateway.listener.url}/mcp`);
@@ -77,26 +77,28 @@ async function serveHttp({ app, config, load, log }: Served, { stop, onHangup }:
 async function serveStdio({ app, config, load, log }: Served, { stop }: Invocation): Promise<void> {
   const profile = app.mainProfile;
   if (profile === undefined) throw noProfile(app.profileWord());
-  // Whatever a dependency prints must not reach stdout, which belongs to JSON-RPC.
+  // Output of dependencies must not reach stdout, which carries JSON-RPC.
   globalThis.console = new Console(process.stderr, process.stderr);
   if (process.stdin.isTTY === true)
     note(
-      'mcpx: waiting for an MCP client on stdin; Ctrl-C ends it. mcpx serve --http is a gateway, mcpx help shows more',
+      'mcpx: waiting for an MCP client on stdin. Ctrl-C stops it. To serve over HTTP: mcpx serve --http. Help: mcpx help',
     );
-  // Lists are made for the capabilities of the one client, when it has introduced itself.
+  // In lazy mode, servers are listed after the handshake, with the capabilities of the only client.
   if (config.settings.connect.mode === 'eager') app.start();
   const reloading = config.settings.watch
-    ? (await import('./reloading.ts')).createReloading({ app, config, load, prepare: keeps(profile), log })
+    ? (await import('./reload-triggers.ts')).createReloading({ app, config, load, prepare: keeps(profile), log })
     : undefined;
   await listenStdio({ gateway: app, profile, stop, maxBytes: config.settings.limits.messageBytes, log });
   reloading?.close();
 }
 
-/** A client on stdio cannot be given another profile. */
+/** Vetoes a reload that removes or disables the profile of the client on stdio. */
 function keeps(profile: string): (config: Config) => () => void {
   return ({ profiles }) => {
     if (profiles.some(({ name, enabled }) => name === profile && enabled)) return () => undefined;
     const hint = 'restart the client to use another profile';
-    throw new McpxError('config', `the profile "${profile}" is in use and not in the new config`, { hint });
+    throw new McpxError('config', `the profile "${profile}" is in use, but the new config removes or disables it`, {
+      hint,
+    });
   };
 }

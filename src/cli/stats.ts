@@ -1,8 +1,8 @@
-/** `mcpx stats`: what mcpx has saved since it began to count, over all runs and processes of this user. */
-import { describeSavings, readTotals, type Savings } from '../observe/ledger.ts';
+/** `mcpx stats`: prints the saved tokens over all runs and processes of this user. */
+import { describeSavings, readTotals, type Savings } from '../observe/savings-totals.ts';
 import type { Invocation } from './command.ts';
+import { ledgerFile } from './command-app.ts';
 import { note, paintAnswer, print, printJson, table } from './output.ts';
-import { ledgerFile } from './session.ts';
 
 export async function run({ flags }: Invocation): Promise<number> {
   const file = ledgerFile();
@@ -18,11 +18,11 @@ export async function run({ flags }: Invocation): Promise<number> {
 function report({ since, menus, calls, reencoded, lookups, tokens, method }: Savings, file: string): string {
   const line = `≈ ${grouped(tokens.net)} tokens saved since ${since.slice(0, 10)}`;
   const rows = [
-    ['lists of tools', signed(tokens.menus), `${plural(menus, 'client')} read a menu and not every definition`],
-    ['results', signed(tokens.results), `${reencoded} written shorter, of ${plural(calls, 'call')}`],
-    ['looked up', signed(tokens.lookups), `${plural(lookups, 'answer')} of inspect`],
+    ['lists of tools', signed(tokens.menus), `${plural(menus, 'client')} read the menu instead of every definition`],
+    ['results', signed(tokens.results), `${reencoded} of ${plural(calls, 'call')} with a shorter result`],
+    ['lookups', signed(tokens.lookups), `${plural(lookups, 'result')} of inspect`],
   ];
-  return [paintAnswer('bold', line), '', table(rows), '', `${method}; kept in ${file}`].join('\n');
+  return [paintAnswer('bold', line), '', table(rows), '', `${method}; stored in ${file}`].join('\n');
 }
 
 function plural(count: number, noun: string): string {

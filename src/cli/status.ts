@@ -1,21 +1,21 @@
-/** `mcpx status`: what a running gateway says of its servers: states, reasons, when it will try again. */
-import { lookup, worldOf } from '../config/world.ts';
+/** `mcpx status`: prints the servers of a running gateway with their states, reasons and next retries. */
+import { environmentOf, lookup } from '../config/environment.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import { codeOf } from '../files.ts';
-import type { Conflict, ServerStatus, Status } from '../listen/gateway.ts';
-import { urlOf } from '../listen/guard.ts';
+import type { Conflict, ServerStatus, Status } from '../listen/app-api.ts';
+import { urlOf } from '../listen/http/guard.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Flags, Invocation } from './command.ts';
+import { readConfig } from './command-app.ts';
 import { print, printJson, table } from './output.ts';
-import { readConfig } from './session.ts';
 
-/** ms to wait for the gateway. */
+/** Timeout of the request to the gateway in milliseconds. */
 const PATIENCE = 5000;
 
 export async function run({ flags }: Invocation): Promise<number> {
   const base = flags.value('url')?.replace(/\/(?:mcp\/?)?$/, '') ?? configured(flags);
   if (!URL.canParse(base))
-    throw new McpxError('usage', `"${base}" is no URL`, { hint: 'mcpx status --url http://127.0.0.1:3095' });
+    throw new McpxError('usage', `"${base}" is not a URL`, { hint: 'mcpx status --url http://127.0.0.1:3095' });
   const status = await ask(base);
   if (flags.has('json')) await printJson(status);
   else await print(report(status, base));
@@ -28,21 +28,21 @@ function configured(flags: Flags): string {
 }
 
 async function ask(base: string): Promise<Status> {
-  const token = lookup('MCPX_TOKEN', worldOf());
+  const token = lookup('MCPX_TOKEN', environmentOf());
   const { status, text } = await get(`${base}/api/status`, token).catch((cause) => {
     const reason = reasonOf(cause);
-    // The codes of the parser: it is no HTTP at all.
+    // Codes with this prefix come from Node's HTTP parser: the response is not HTTP.
     if (reason.startsWith('HPE_')) throw stranger(base, cause);
     throw new McpxError('unreachable', `no gateway answers at ${base}: ${reason}`, {
-      hint: 'mcpx serve --http starts one; mcpx tools asks the servers themselves',
+      hint: 'mcpx serve --http starts one; mcpx tools connects to the servers directly',
       cause,
     });
   });
   if (status === 401) {
-    const why = token === undefined ? 'wants a token' : 'refuses the token in MCPX_TOKEN';
+    const why = token === undefined ? 'requires a token' : 'rejected the token in MCPX_TOKEN';
     throw new McpxError('auth', `the gateway at ${base} ${why}`, { hint: 'set MCPX_TOKEN to one of its tokens' });
   }
-  // Every gateway has this address.
+  // Every gateway serves this path.
   if (status === 404) throw stranger(base);
   if (status !== 200) throw new McpxError('failed', `the gateway at ${base} answered with HTTP ${status}`);
   const read = readStatus(text);
@@ -68,13 +68,13 @@ function readStatus(text: string): Status | undefined {
 }
 
 function stranger(base: string, cause?: unknown): McpxError {
-  return new McpxError('unreachable', `what answers at ${base} is not mcpx`, {
-    hint: 'mcpx status --url names the address of a gateway, such as http://127.0.0.1:3095',
+  return new McpxError('unreachable', `the server at ${base} is not mcpx`, {
+    hint: 'set the address of a gateway: mcpx status --url http://127.0.0.1:3095',
     cause,
   });
 }
 
-/** What fetch wraps, such as ECONNREFUSED; the words of a TLS library help nobody. */
+/** Returns the code of the error that fetch wraps, such as ECONNREFUSED, which is clearer than messages of the TLS library. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return codeOf(cause) ?? messageOf(cause);
@@ -92,7 +92,7 @@ function report({ version, uptime, profiles, calls, problems = [] }: Status, bas
 }
 
 function clash({ kind, name, servers }: Conflict): string {
-  return `not exposed: the ${kind} "${name}", which ${servers.join(' and ')} have ("naming.onConflict" is "error")`;
+  return `not exposed: the ${kind} "${name}" of ${servers.join(' and ')}, because "naming.onConflict" is "error"`;
 }
 
 function row(server: ServerStatus, enabled: boolean): string[] {

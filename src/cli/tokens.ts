@@ -1,23 +1,23 @@
-/** `mcpx tokens`: what clients read before the first question, without mcpx and with it, per server, and what they would cut. */
+/** `mcpx tokens`: prints the tokens that clients read before the first question, with and without mcpx, and what they truncate. */
 import type { App } from '../app/app.ts';
-import type { Tool } from '../catalog/list.ts';
+import type { Tool } from '../catalog/listing.ts';
 import type { Settings } from '../config/config.ts';
-import { CLIENTS, descriptionLimit, type KnownClient } from '../front/clients.ts';
-import { menuParts } from '../front/menu.ts';
-import { type Offered, offeredBy, type Seen, seenBy } from '../front/shown.ts';
-import { estimateTokens, toolTokens } from '../render/tokens.ts';
+import { menuParts } from '../front/compact/menu.ts';
+import { CLIENTS, descriptionLimit, type KnownClient } from '../front/known-clients.ts';
+import { type Offered, offeredBy, type Seen, seenBy } from '../front/shown-to-model.ts';
+import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
+import { longestOf, withApp } from './command-app.ts';
 import { note, paint, paintAnswer, print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
-import { noteNoServers, whyMissing } from './reach.ts';
-import { longestOf, withApp } from './session.ts';
+import { noteNoServers, whyUnreachable } from './reachable-servers.ts';
 
 const METHOD =
-  'estimated with tokenx, within about 5 % of what o200k counts: name, description and inputSchema of every tool as compact JSON, and the instructions of every server';
+  'estimated with tokenx, within about 5 % of the o200k tokenizer; counted: name, description and inputSchema of every tool as compact JSON, and the instructions of every server';
 
 const DEFERS =
-  '* shows a model the names of tools until its own search finds one; there mcpx is for shorter results, one search over all servers, one config and fewer processes';
+  '* This client shows the model only tool names until its own search finds a tool. With it, mcpx gives shorter results, one search over all servers, one config and fewer processes.';
 
 interface ServerCost {
   server: string;
@@ -30,15 +30,15 @@ interface ClientCost {
   client: string;
   without: number;
   with: number;
-  /** Whether it shows a model only names until a search of its own finds a tool. */
+  /** True if the client shows a model only tool names until its own search finds a tool. */
   defers: boolean;
-  /** Without mcpx; with it nothing is cut. */
+  /** The parts that the client truncates without mcpx. With mcpx, nothing is truncated. */
   cut: Pick<Seen, 'cutTools' | 'cutInstructions' | 'lostCharacters' | 'leftOut'>;
 }
 
 interface Costs {
   servers: ServerCost[];
-  /** The two tools themselves, without a server. */
+  /** The tokens of the two tools without any server. */
   fixed: number;
   total: { tools: number; without: number; with: number };
   clients: ClientCost[];
@@ -55,7 +55,7 @@ export function run(invocation: Invocation): Promise<number> {
     const servers = app.router().servers();
     if (servers.length === 0) noteNoServers();
     for (const server of servers.filter(({ entry }) => entry.listing.kind !== 'listed')) {
-      note(`${paint('yellow', 'warning:')} ${whyMissing(server)}`);
+      note(`${paint('yellow', 'warning:')} ${whyUnreachable(server)}`);
     }
     const costs = await costsOf(app, servers, { settings, stop: invocation.stop });
     if (invocation.flags.has('json')) await printJson(costs);
@@ -109,7 +109,7 @@ function costOf(offered: Offered[]): number {
   );
 }
 
-/** What a client of this name is shown by the compact front. */
+/** Returns the tools that the compact front shows to a client of this name. */
 async function readMenu(app: App, name: string | undefined, signal: AbortSignal): Promise<Offered> {
   const downstream = { key: `tokens ${name}`, notify: () => undefined };
   const { front, close } = app.open({ profile: app.mainProfile ?? '', front: 'compact', downstream });
@@ -124,7 +124,7 @@ async function readMenu(app: App, name: string | undefined, signal: AbortSignal)
   }
 }
 
-/** The text about each server in the menu: what follows the first blank line of the description. */
+/** Returns the text about each server in the menu, which follows the first blank line of the description. */
 function partsOf(servers: ServerView[], { tools: [inspect] }: Offered, settings: Settings): Map<string, string> {
   const fixed = (inspect?.description ?? '').indexOf('\n\n');
   if (fixed < 0) return new Map();
@@ -152,7 +152,7 @@ function report({ servers, fixed, total, clients, method }: Costs): string {
     '',
     bold('Per client'),
     table([
-      ['client', 'without mcpx', 'with mcpx', 'what it would cut without mcpx'],
+      ['client', 'without mcpx', 'with mcpx', 'truncated without mcpx'],
       ...clients.map((row) => [
         `${row.client}${row.defers ? ' *' : ''}`,
         ...[tokens(row.without), tokens(row.with), cutWords(row.cut)],
@@ -170,7 +170,7 @@ function compared({ without, with: now }: Costs['total']): string {
   return `, ${Math.abs(share).toFixed(1)} % ${share > 0 ? 'more' : 'less'}`;
 }
 
-/** Names shown of what is cut. */
+/** The maximum number of truncated names that are shown. */
 const SHOWN = 3;
 
 function cutWords({ cutTools, cutInstructions, lostCharacters, leftOut }: ClientCost['cut']): string {
@@ -180,7 +180,7 @@ function cutWords({ cutTools, cutInstructions, lostCharacters, leftOut }: Client
       `${cutTools.length} ${cutTools.length === 1 ? 'description' : 'descriptions'} (${some(cutTools)})`,
     cutInstructions.length > 0 && `instructions of ${some(cutInstructions)}`,
     lostCharacters > 0 && `${lostCharacters.toLocaleString('en-US')} characters`,
-    leftOut > 0 && `${leftOut} tools left out`,
+    leftOut > 0 && `${leftOut} tools omitted`,
   ].filter((word) => word !== false);
   return words.length === 0 ? 'nothing' : words.join('; ');
 }

@@ -1,13 +1,13 @@
-/** `mcpx tools`: every tool of every server, or of one, with its first sentence; with -s those that fit a question. */
-import type { Tool } from '../catalog/list.ts';
-import type { Hit } from '../catalog/search.ts';
+/** `mcpx tools`: prints every tool of every server, or of one, with its first sentence; with -s those that match a query. */
+import type { Tool } from '../catalog/listing.ts';
+import type { Hit } from '../catalog/search/search.ts';
 import { McpxError, toMcpxError } from '../errors.ts';
 import { firstSentence } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
+import { withApp } from './command-app.ts';
 import { note, print, printJson, table } from './output.ts';
-import { reachServers, whyMissing } from './reach.ts';
-import { withApp } from './session.ts';
+import { reachServers, whyUnreachable } from './reachable-servers.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -36,15 +36,15 @@ function readQuestion({ flags }: Invocation): string | undefined {
   if (!flags.has('search')) return undefined;
   const question = flags.value('search') ?? '';
   if (question.trim() !== '') return question;
-  throw new McpxError('usage', 'say what to search for', { hint: 'mcpx tools -s "what time is it"' });
+  throw new McpxError('usage', '--search needs a query', { hint: 'mcpx tools -s "what time is it"' });
 }
 
-/** A server that could not be listed says why; its tools are those that were stored, if any. */
+/** Describes a server. If it could not be listed, `error` holds the reason and `tools` the stored tools. */
 function described(view: ServerView): { server: string; tools: Tool[]; error?: string; hint?: string | undefined } {
   const { name, tools, entry } = view;
   if (entry.listing.kind === 'listed') return { server: name, tools };
   const hint = entry.listing.kind === 'failed' ? toMcpxError(entry.listing.error).hint : undefined;
-  return { server: name, tools, error: whyMissing(view), ...(hint !== undefined && { hint }) };
+  return { server: name, tools, error: whyUnreachable(view), ...(hint !== undefined && { hint }) };
 }
 
 function rows({ name, tools }: ServerView): string[][] {

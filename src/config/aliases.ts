@@ -1,10 +1,10 @@
-/** One concept, many names: how the fields of other programs' server entries become ours. */
+/** Maps the field names that other MCP clients use in server entries to mcpx's own field names. */
 import type { Place } from './config.ts';
 import type { ServerField } from './fields.ts';
-import { inside, isRecord, type JsonRecord } from './json.ts';
+import { inside, isRecord, type JsonRecord } from './json-data.ts';
 
-/** Where a part of an entry belongs: a field, or a field inside of one. */
-export type Slot =
+/** The mcpx field that a written field maps to: a field of a server entry, or a field inside one. */
+export type FieldName =
   | ServerField
   | 'tools.allow'
   | 'tools.deny'
@@ -19,12 +19,12 @@ export interface Part {
   place: Place;
   /** A bare number is seconds. */
   seconds?: true;
-  /** Gives way to a part that is not weak. */
+  /** Set if a part without this mark takes precedence. */
   weak?: true;
 }
 
-/** Names of the same thing elsewhere; our own names need no row. */
-const SLOTS = new Map<string, Slot>([
+/** Maps names that other clients use to our fields. Our own names are not listed. */
+const SLOTS = new Map<string, FieldName>([
   ['cmd', 'command'],
   ['serverUrl', 'url'],
   ['httpUrl', 'url'],
@@ -56,29 +56,29 @@ const SLOTS = new Map<string, Slot>([
   ['maxRetries', 'reconnect.maxRetries'],
 ]);
 
-/** Fields that say how an entry looks elsewhere; nothing is lost without them. */
+/** Fields that only affect how another client displays an entry. They are ignored without a warning. */
 export const IGNORED: ReadonlySet<string> = new Set([
   ...['name', 'id', 'title', 'display_name', 'version', 'icon', 'source', 'gallery', 'bundled', 'alwaysLoad', 'dev'],
 ]);
 
-/** Fields that mean something elsewhere and nothing here, with the reason to tell. */
+/** Fields that have an effect in other clients and none in mcpx, with the reason for the warning. */
 export const NOT_CARRIED: ReadonlyMap<string, string> = new Map([
   ...['autoApprove', 'alwaysAllow', 'trust', 'default_tools_approval_mode'].map(
-    (key) => [key, 'approval stays with the client'] as const,
+    (key) => [key, 'the client approves calls, mcpx does not'] as const,
   ),
   ['headersHelper', 'mcpx runs no program to get headers'],
 ]);
 
-export function slotOf(key: string): string {
+export function fieldNameOf(key: string): string {
   return SLOTS.get(key) ?? key;
 }
 
-/** Every name that is understood, for suggestions. */
+/** Returns every foreign name that mcpx understands, for suggestions. */
 export function aliasNames(): string[] {
   return [...SLOTS.keys(), ...UNFOLD.keys()];
 }
 
-/** The parts of an entry, with everything that other programs nest or spell differently laid out flat; null is absent. */
+/** Returns the fields of an entry as a flat list. Fields that other clients nest are flattened; null counts as absent. */
 export function partsOf(entry: JsonRecord, at: Place): Part[] {
   const present = Object.entries(entry).filter(([, value]) => value !== null);
   return present.flatMap(([key, value]) => unfold({ key, value, place: inside(at, key) }));
@@ -90,13 +90,13 @@ function unfold(part: Part): Part[] {
 }
 
 const UNFOLD = new Map<string, (part: Part) => Part[] | undefined>([
-  // Goose may put everything under "config", others the connection under "transport".
+  // Goose may nest the whole entry under "config"; other clients nest the connection under "transport".
   ['config', ({ value, place }) => (isRecord(value) && 'type' in value ? partsOf(value, place) : undefined)],
   ['transport', ({ value, place }) => (isRecord(value) ? partsOf(value, place) : undefined)],
   ['command', unfoldCommand],
   ['timeout', unfoldTimeout],
   ['tools', ({ value, place }) => (Array.isArray(value) ? [{ key: 'includeTools', value, place }] : undefined)],
-  // An empty list means every tool there.
+  // In that client, an empty list means every tool.
   ['available_tools', ({ value, place }) => (isEmpty(value) ? [] : [{ key: 'includeTools', value, place }])],
   ['requestOptions', ({ value, place }) => (isRecord(value) ? partsOf(value, place) : undefined)],
   ['env_vars', passThrough],
@@ -112,7 +112,7 @@ const UNFOLD = new Map<string, (part: Part) => Part[] | undefined>([
   ['auth', ({ value, place }) => (value === 'oauth' ? [{ key: 'oauth', value: {}, place }] : undefined)],
 ]);
 
-/** A list is the program and its first arguments; Zed once wrote an object. */
+/** Splits a list into the program and its first arguments. Old versions of Zed wrote an object. */
 function unfoldCommand({ value, place }: Part): Part[] | undefined {
   if (Array.isArray(value)) {
     const [command, ...rest] = value;
@@ -132,7 +132,7 @@ function unfoldTimeout({ value, place }: Part): Part[] | undefined {
   return partsOf(value, place).map((part) => ({ ...part, key: names.get(part.key) ?? part.key }));
 }
 
-/** A list of names, or of objects that have one. */
+/** Reads a list of variable names, or of objects with a `name`, as variables to inherit. */
 function passThrough({ value, place }: Part): Part[] | undefined {
   const names = Array.isArray(value) ? value.map((item) => (isRecord(item) ? item.name : item)) : [undefined];
   if (!names.every((name) => typeof name === 'string')) return undefined;

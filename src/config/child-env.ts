@@ -1,11 +1,11 @@
-/** The environment of an upstream's process: what it inherits, its env files, its own settings. */
+/** Builds the environment of an upstream's process from inherited variables, env files and the entry's `env`. */
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { McpxError } from '../errors.ts';
 import type { Settings } from './config.ts';
-import type { World } from './world.ts';
+import type { Environment } from './environment.ts';
 
-/** What a program needs to run at all: its user, its shell, its PATH. */
+/** Variables that every program needs to run: its user, its shell, its PATH. */
 const BASE = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
 
 const WINDOWS = [
@@ -14,7 +14,7 @@ const WINDOWS = [
   ...['PROGRAMW6432', 'PUBLIC', 'SYSTEMDRIVE', 'SYSTEMROOT', 'USERDOMAIN', 'USERNAME', 'USERPROFILE', 'WINDIR'],
 ];
 
-/** What it needs to reach the network and its packages as its user does; none of it belongs to one upstream. */
+/** Variables for proxies, certificates, locale, temporary folders and package managers. None is specific to one upstream. */
 const SURROUNDINGS = [
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY', 'FTP_PROXY'],
   ...['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE'],
@@ -24,21 +24,21 @@ const SURROUNDINGS = [
   ...['XDG_*', 'NPM_CONFIG_*', 'UV_*', 'PIP_*'],
 ];
 
-/** Lower-case spellings that programs use side by side with the upper-case ones. */
+/** Variables whose lower-case spelling programs read as well. */
 const BOTH_CASES = /^(?:(?:https?|no|all|ftp)_proxy|npm_config_.*)$/;
 
-/** Ours alone: no upstream is told them, not even with `all`. */
+/** Variables of mcpx itself. No upstream inherits them, not even with `all`. */
 const OWN = /^(?:MCPX_TOKEN|MCPX_INPUT_.*)$/i;
 
-/** The inherited variables, by the rule of `connect.inheritEnv`. */
+/** Returns the variables that `connect.inheritEnv` lets a child inherit. */
 export function inheritedEnv(
   rule: Settings['connect']['inheritEnv'],
-  { env, platform }: Pick<World, 'env' | 'platform'>,
+  { env, platform }: Pick<Environment, 'env' | 'platform'>,
 ): Map<string, string> {
   const inherited = new Map<string, string>();
   const wanted = selector(rule, platform);
   for (const [name, value] of Object.entries(env)) {
-    // A value that starts with "()" is a function exported by an old shell, and code.
+    // A value that starts with "()" is a function that an old shell exported, so it is code.
     if (value === undefined || value.startsWith('()') || OWN.test(name)) continue;
     if (wanted(name)) inherited.set(name, value);
   }
@@ -54,7 +54,7 @@ function selector(rule: Settings['connect']['inheritEnv'], platform: NodeJS.Plat
   return (name) => safe(name) || (BOTH_CASES.test(name) && safe(name.toUpperCase()));
 }
 
-/** Names, or beginnings of names with a `*` at the end. */
+/** Matches whole names, and prefixes that are written with a `*` at the end. */
 function matcher(names: readonly string[], ignoreCase: boolean): (name: string) => boolean {
   const spelled = (name: string): string => (ignoreCase ? name.toUpperCase() : name);
   const exact = new Set(names.map(spelled));
@@ -64,8 +64,8 @@ function matcher(names: readonly string[], ignoreCase: boolean): (name: string) 
 
 export type Pairs = Iterable<readonly [string, string | null]>;
 
-/** Later layers win; null removes. On Windows `Path` and `PATH` are one variable. */
-export function childEnv(layers: Pairs[], { platform }: Pick<World, 'platform'>): Record<string, string> {
+/** Merges layers of variables. Later layers win, and null removes a variable. On Windows, `Path` and `PATH` are the same. */
+export function childEnv(layers: Pairs[], { platform }: Pick<Environment, 'platform'>): Record<string, string> {
   const result = new Map<string, readonly [string, string]>();
   const keyOf = (name: string): string => (platform === 'win32' ? name.toUpperCase() : name);
   for (const layer of layers) {
@@ -77,12 +77,12 @@ export function childEnv(layers: Pairs[], { platform }: Pick<World, 'platform'>)
   return Object.fromEntries(result.values());
 }
 
-/** The variables of one env file, as they stand there. */
+/** Reads the variables of one env file, without expanding placeholders. */
 export function envFileOf(file: string, server: string): Pairs {
   try {
     return parseEnvText(readFileSync(file, 'utf8'));
   } catch (cause) {
-    const hint = `create it, or take it out of "envFile"`;
+    const hint = `create it, or remove it from "envFile"`;
     throw new McpxError('config', `env file "${file}" of server "${server}" cannot be read`, { hint, cause });
   }
 }

@@ -1,13 +1,13 @@
-/** The one internal form of the configuration; every accepted file shape becomes this. Types and defaults only. */
+/** Types and defaults of the internal configuration, into which every accepted file shape is converted. */
 import type { LogLevel } from '../observe/log.ts';
 
-/** Globs over names; `deny` wins, an absent `allow` allows everything. */
+/** Globs over names. `deny` wins over `allow`; an absent `allow` allows everything. */
 export interface Filter {
   allow?: string[];
   deny?: string[];
 }
 
-/** Where an entry was written, for messages. */
+/** The file and the path at which an entry is written, for messages. */
 export interface Place {
   file: string;
   /** JSON path inside the file, such as `["mcpServers", "github"]`. */
@@ -15,24 +15,24 @@ export interface Place {
 }
 
 interface ServerBase {
-  /** See `isServerName`. */
+  /** The name of the server; `isServerName` checks its form. */
   name: string;
-  /** What stands for the name in exposed names, where it is not ASCII. */
+  /** The ASCII form of the name in exposed names; undefined if the name is ASCII. */
   label?: string;
-  /** The name as written, where it had to be changed. */
+  /** The name as written; undefined if it did not have to be changed. */
   title?: string;
-  /** Shown instead of the server's own instructions. */
+  /** Text that clients see instead of the server's own instructions. */
   description?: string;
   disabled: boolean;
-  /** One call, in ms; default: `limits.callTimeout`. */
+  /** Timeout of one call in ms (default: `limits.callTimeout`). */
   timeout: number;
-  /** Spawn or connect, handshake and first list, in ms (default 60 s). */
+  /** Timeout for spawn or connect, handshake and first list together, in ms (default 60 s). */
   startupTimeout: number;
-  /** Which downstreams share a connection; undefined = decided by DESIGN's rules. */
+  /** The clients that share one connection; if undefined, all do, unless the launch or the client's roots differ between clients. */
   share?: 'all' | 'session' | 'call';
-  /** Calls in flight at once (default 128). */
+  /** The maximum number of calls in flight (default 128). */
   concurrency: number;
-  /** First delay in ms (default 500) and number of tries (default 10) of a reconnect. */
+  /** The first delay of a reconnect in ms (default 500) and the number of retries (default 10). */
   reconnect: { interval: number; maxRetries: number };
   tools: Filter;
   resources: Filter;
@@ -42,19 +42,19 @@ interface ServerBase {
 
 export interface StdioServer extends ServerBase {
   type: 'stdio';
-  /** With placeholders; `config/env.ts` expands them when the server is started. */
+  /** May hold placeholders, which `src/config/env.ts` expands when the server starts. */
   command: string;
   args: string[];
-  /** `null` removes the variable from the child. */
+  /** A value of `null` removes the variable from the child's environment. */
   env: Record<string, string | null>;
-  /** Absolute after placeholders and the defining file's folder are applied. */
+  /** Paths of env files, relative to the folder of the defining file; they may hold placeholders. */
   envFile: string[];
   cwd?: string;
   framing: 'newline' | 'content-length';
 }
 
 export interface RemoteServer extends ServerBase {
-  /** `auto`: Streamable HTTP, then the old SSE transport. */
+  /** `auto` tries Streamable HTTP first, then the deprecated HTTP+SSE transport. */
   type: 'http' | 'sse' | 'ws' | 'auto';
   url: string;
   headers: Record<string, string>;
@@ -68,7 +68,7 @@ export interface ModuleServer extends ServerBase {
 
 export interface BuiltinServer extends ServerBase {
   type: 'builtin';
-  /** Which toolbox: `time`, `text`, `math`, `memory` or `json`. */
+  /** The name of the toolbox: `time`, `text`, `math`, `memory` or `json`. */
   builtin: string;
 }
 
@@ -78,7 +78,7 @@ export type ServerType = ServerSpec['type'];
 export interface Profile {
   name: string;
   enabled: boolean;
-  /** In config order; disabled ones included. */
+  /** All servers in config order, including disabled ones. */
   servers: ServerSpec[];
   front?: FrontKind;
   tools: Filter;
@@ -90,20 +90,20 @@ export type FrontKind = 'compact' | 'aggregate';
 
 export interface Token {
   name: string;
-  /** With placeholders. */
+  /** The secret, in which placeholders are not expanded yet. */
   token: string;
   profiles?: string[];
-  /** Globs over names of servers; absent = all. */
+  /** Globs over names of servers; undefined allows all. */
   servers?: string[];
   tools: Filter;
   resources: Filter;
   prompts: Filter;
   admin: boolean;
-  /** Relative files in the token belong to this file's folder; absent for one that was not written in a file. */
+  /** Relative paths in the token are resolved from this file's folder. Undefined for a token that comes from the environment. */
   place?: Place;
 }
 
-/** Everything but servers and profiles; the values of `DEFAULTS` are the documented defaults. Durations in ms, sizes in bytes. */
+/** All settings except servers and profiles. Durations are in ms, sizes in bytes; `DEFAULTS` holds the documented defaults. */
 export interface Settings {
   http: {
     host: string;
@@ -113,7 +113,7 @@ export interface Settings {
     hosts: string[];
     trustProxy: boolean;
     maxBody: number;
-    /** Calls per second and token; null = no limit. */
+    /** Requests per second and token; null means no limit. */
     rate: number | null;
     admin: { commands: boolean };
     maxSessions: number;
@@ -127,7 +127,7 @@ export interface Settings {
     kind: FrontKind;
     dialect: 'inspect' | 'describe';
     menuBudget: number;
-    /** null: for clients that approve tools by their annotations. */
+    /** null offers `exec_read` only to clients that approve tools by their annotations. */
     execSplit: boolean | null;
     structured: 'always' | 'never' | 'auto';
   };
@@ -156,7 +156,7 @@ export interface Settings {
   health: { enabled: boolean; interval: number; failures: number };
   limits: {
     resultChars: number;
-    /** UTF-8 bytes of a result, for clients that count those; never in a file. */
+    /** The limit of a result in UTF-8 bytes, for clients that limit bytes. It cannot be set in a file. */
     resultBytes?: number;
     resultStore: number;
     concurrentCalls: number;
@@ -170,7 +170,7 @@ export interface Settings {
   audit: {
     file: string | null;
     values: boolean;
-    /** No call runs while the file cannot be written. */
+    /** If true, every call is refused while the file cannot be written. */
     required: boolean;
   };
   stats: boolean;
@@ -179,21 +179,21 @@ export interface Settings {
 }
 
 export interface Config {
-  /** The files it came from, lowest first; empty for the demo and for no file at all. */
+  /** The files that were read, lowest precedence first; empty for the demo and if there is no file. */
   files: string[];
   settings: Settings;
-  /** In config order; always at least one. */
+  /** At least one profile, in config order. */
   profiles: Profile[];
   /** The profile that `--profile` or MCPX_PROFILE named; it exists and is enabled. */
   profile?: string;
-  /** Said once on stderr by `serve` and `config validate`. */
+  /** Warnings that `serve` and `config validate` write to stderr once. */
   warnings: Warning[];
 }
 
 export interface Warning {
   message: string;
   place?: Place;
-  /** 1-based, where there is a place. */
+  /** 1-based; undefined if the warning has no place. */
   line?: number;
   column?: number;
   hint?: string;
@@ -203,7 +203,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const MIB = 1024 * 1024;
 
-/** A call that works without mcpx must not time out in it: clients give up earlier, and cancel. */
+/** A call that succeeds without mcpx must not time out in mcpx. Clients have shorter timeouts and cancel the call themselves. */
 const CALL_TIMEOUT = 10 * MINUTE;
 
 export const SERVER_DEFAULTS = {
@@ -259,7 +259,7 @@ export const BUILTINS = ['time', 'text', 'math', 'memory', 'json'] as const;
 
 export type ProfileWord = 'profile' | 'schema';
 
-/** How the file calls this profile; without a name, or for one that it does not have, how it calls any. */
+/** Returns the word that the file uses for this profile. Without a known name, it returns the word for any of its profiles. */
 export function profileWord({ profiles }: Pick<Config, 'profiles'>, name?: string): ProfileWord {
   const named = profiles.find((profile) => profile.name === name);
   const isSchema = (named === undefined ? profiles : [named]).some(({ servers }) =>
@@ -268,14 +268,14 @@ export function profileWord({ profiles }: Pick<Config, 'profiles'>, name?: strin
   return isSchema ? 'schema' : 'profile';
 }
 
-/** The profile that is meant without a name, where nobody chose it: the first of several, none of which is `default`. */
+/** Returns the main profile if it is only the first of several: none was named, and none is called `default`. */
 export function unchosenProfile(config: Pick<Config, 'profiles' | 'profile'>): string | undefined {
   const enabled = config.profiles.filter((profile) => profile.enabled);
   const isChosen = config.profile !== undefined || enabled.some(({ name }) => name === 'default');
   return isChosen || enabled.length < 2 ? undefined : enabled[0]?.name;
 }
 
-/** The profile that `/mcp` and stdio mean without a name: the one asked for, else `default`, else the first enabled one. */
+/** Returns the profile that `/mcp` and stdio serve: the one named by an option, else `default`, else the first enabled one. */
 export function mainProfile(config: Pick<Config, 'profiles' | 'profile'>): Profile | undefined {
   const { profiles, profile: asked = 'default' } = config;
   return profiles.find(({ enabled, name }) => enabled && name === asked) ?? profiles.find(({ enabled }) => enabled);

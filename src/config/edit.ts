@@ -1,27 +1,27 @@
-/** Changes of one server in a config file, as text: comments, order and indentation stay as they are. */
+/** Edits one server in the text of a config file, and keeps comments, order and indentation. */
 import { applyEdits, findNodeAtLocation, getNodePath, type JSONPath, modify, parseTree } from 'jsonc-parser';
 import { McpxError } from '../errors.ts';
 import { readIfPresent, writeFileAtomic } from '../files.ts';
 import type { Config, ServerSpec } from './config.ts';
-import { type JsonRecord, sameJson } from './json.ts';
-import { nameKey } from './names.ts';
+import { type JsonRecord, sameJson } from './json-data.ts';
+import { readSource } from './jsonc-file.ts';
 import { removeAt } from './remove.ts';
-import { readSource } from './source.ts';
+import { nameKey } from './server-names.ts';
 
 export type ServerEdit =
   | { kind: 'add'; name: string; entry: JsonRecord }
-  /** Fields replace those of the entry; null removes one. */
+  /** Each field replaces the one of the entry; null removes it. */
   | { kind: 'change'; name: string; fields: JsonRecord }
   | { kind: 'remove'; name: string };
 
-/** What a file held and would hold. */
+/** The text of a file before and after an edit. */
 export interface Edited {
   file: string;
   before: string;
   after: string;
 }
 
-/** Throws McpxError: `not_found` for a server that is not there, `usage` for one that is, or that is in several places. Writes nothing. */
+/** Returns the edited text and writes nothing. Throws `not_found` for an unknown server, `usage` for an existing or ambiguous one. */
 export function editServer(config: Pick<Config, 'files' | 'profiles'>, edit: ServerEdit): Edited {
   const places = placesOf(config, edit.name);
   if (edit.kind === 'add') return addServer(config, edit, places);
@@ -36,7 +36,7 @@ export function editServer(config: Pick<Config, 'files' | 'profiles'>, edit: Ser
   return { file, before, after };
 }
 
-/** Takes the name of a server out of the lists of the profiles that share it: a list that names nothing is a mistake. */
+/** Removes the name of a server from the `servers` lists of profiles, where an unknown name would be an error. */
 function unlist(text: string, { name, place }: ServerSpec): string {
   if (isOwn(place.path)) return text;
   const root = parseTree(text, [], { allowTrailingComma: true });
@@ -46,16 +46,16 @@ function unlist(text: string, { name, place }: ServerSpec): string {
     const items = list?.type === 'array' ? (list.children ?? []) : [];
     return items.filter(({ value }) => typeof value === 'string' && nameKey(value) === nameKey(name));
   });
-  // From the end on, so that what is before stays where it is.
+  // Items are removed from the end, so that the paths of earlier items stay valid.
   return listed.reverse().reduce((rest, item) => removeAt(rest, getNodePath(item)), text);
 }
 
-/** Whether an entry belongs to one profile. */
+/** True if an entry belongs to one profile. */
 function isOwn(path: JSONPath): boolean {
   return path[0] === 'profiles' || path[0] === 'schemas';
 }
 
-/** Puts the new text in place of the old one, which stays beside it as `<file>.bak`; refuses where somebody else has changed it. */
+/** Writes the new text and keeps the old one as `<file>.bak`. Throws `conflict` if the file has changed in the meantime. */
 export function writeEdit({ file, before, after }: Edited): void {
   if (readSource(file).text !== before) {
     throw changedMeanwhile(file);
@@ -66,12 +66,12 @@ export function writeEdit({ file, before, after }: Edited): void {
 }
 
 export function changedMeanwhile(file: string, cause?: unknown): McpxError {
-  return new McpxError('conflict', `"${file}" was changed by somebody else just now`, { hint: 'try again', cause });
+  return new McpxError('conflict', `"${file}" was changed by another program just now`, { hint: 'try again', cause });
 }
 
 function placesOf({ profiles }: Pick<Config, 'profiles'>, name: string): ServerSpec[] {
   const all = profiles.flatMap(({ servers }) => servers).filter((spec) => nameKey(spec.name) === nameKey(name));
-  // The same entry is in every profile that takes it.
+  // An entry occurs once in every profile that uses it.
   return all.filter((spec, index) => all.findIndex((other) => sameJson(other.place, spec.place)) === index);
 }
 
@@ -105,7 +105,7 @@ function addServer(
 
 const EMPTY = { type: 'object', offset: 0, length: 0 } as const;
 
-/** Where the file keeps its servers, in whatever shape it has. */
+/** Returns the path under which the file keeps its servers, which depends on its shape. */
 function containerOf(profiles: Config['profiles'], file: string): JSONPath {
   const specs = profiles.flatMap(({ servers }) => servers).filter(({ place }) => place.file === file);
   const path = specs.find(({ place }) => !isOwn(place.path))?.place.path;

@@ -1,19 +1,19 @@
-/** Placeholders, env files and the inherited environment: turns a `ServerSpec` into what is really launched, at launch time. */
+/** Turns a `ServerSpec` into a launch: expands placeholders, reads env files and adds the inherited environment. */
 import { createHash } from 'node:crypto';
 import { McpxError, messageOf } from '../errors.ts';
 import { childEnv, envFileOf, inheritedEnv, type Pairs } from './child-env.ts';
 import type { Place, RemoteServer, ServerSpec, Settings, StdioServer, Token } from './config.ts';
+import { absolutePath, type Environment, environmentOf, pathsOf } from './environment.ts';
 import { createExpander, type Expander, expandText, gapError, variablesOf } from './expander.ts';
-import { isRecord } from './json.ts';
+import { isRecord } from './json-data.ts';
 import { launchSecrets } from './launch-secrets.ts';
 import { maskText } from './redact.ts';
-import { absolutePath, pathsOf, type World, worldOf } from './world.ts';
 
-/** A server with every placeholder replaced. Holds secrets: never logged, never stored. */
+/** A server with every placeholder replaced. It holds secrets, so it is never logged and never stored. */
 export type Launch =
   | {
       type: 'stdio';
-      /** Absolute, or a bare name for PATH. */
+      /** An absolute path, or a bare name that is looked up in PATH. */
       command: string;
       args: string[];
       /** The complete environment of the child. */
@@ -29,24 +29,24 @@ export type Launch =
     }
   | {
       type: 'module';
-      /** Absolute. */
+      /** An absolute path. */
       module: string;
       /** The complete environment of the child that runs it. */
       env: Record<string, string>;
     }
   | { type: 'builtin'; builtin: string };
 
-/** `secrets`: every secret value in it, see `launchSecrets`. */
+/** A launch with the list of its secret values, which `launchSecrets` collects. */
 export type ResolvedLaunch = Launch & { secrets: string[] };
 
-/** The surroundings are the real ones unless given. */
-export interface LaunchContext extends Partial<World> {
+/** Fields of the environment that are not given are read from the process. */
+export interface LaunchContext extends Partial<Environment> {
   inheritEnv: Settings['connect']['inheritEnv'];
-  /** The first root of the client, where it sent roots; the working directory otherwise. */
+  /** The first root that the client listed; if undefined, the working directory is used. */
   workspaceFolder?: string;
 }
 
-/** Throws McpxError('config') naming every missing variable; that one server is then misconfigured and the rest run. */
+/** Throws McpxError('config') that names every missing variable. Only that server fails; the others run. */
 export function resolveLaunch(spec: ServerSpec, context: LaunchContext): ResolvedLaunch {
   const expander = expanderFor(spec, context);
   const launch = build(spec, expander, context);
@@ -55,14 +55,14 @@ export function resolveLaunch(spec: ServerSpec, context: LaunchContext): Resolve
   return { ...resolved, secrets: launchSecrets({ spec, launch: resolved, own, filled: expander.filled }) };
 }
 
-/** The variables to set before a server can start; reads files at most, and starts nothing. */
+/** Returns the variables that have to be set before a server can start. It may read files and starts no process. */
 export function missingVariables(spec: ServerSpec, context: LaunchContext): string[] {
   const expander = expanderFor(spec, context);
   build(spec, expander, context);
   return variablesOf(expander.gaps);
 }
 
-/** Files outside of the config that a launch reads by name: those of `envFile`. */
+/** Returns the absolute paths of the `envFile` files of a server. */
 export function envFilesOf(spec: ServerSpec, context: LaunchContext): string[] {
   if (spec.type !== 'stdio') return [];
   const { text, folder, world } = expanderFor(spec, context);
@@ -70,8 +70,8 @@ export function envFilesOf(spec: ServerSpec, context: LaunchContext): string[] {
 }
 
 /**
- * Changes with what files outside the config add to a launch: env files, `${file:…}`, answers to `${input:…}`. A digest, because they
- * may be secret; empty for a server that uses none, which is most of them.
+ * Returns a digest of the values that a launch takes from env files, `${file:…}` and `${input:…}`. It is a digest because the values
+ * may be secret. It is empty for a server that uses none of them.
  */
 export function launchDigest(spec: ServerSpec, context: LaunchContext): string {
   const files = spec.type === 'stdio' && spec.envFile.length > 0;
@@ -86,7 +86,7 @@ export function launchDigest(spec: ServerSpec, context: LaunchContext): string {
 }
 
 function expanderFor(spec: ServerSpec, context: LaunchContext): Expander {
-  const world = worldOf(context);
+  const world = environmentOf(context);
   return createExpander({
     folder: folderOf(spec.place, world),
     workspace: context.workspaceFolder ?? world.cwd,
@@ -94,16 +94,16 @@ function expanderFor(spec: ServerSpec, context: LaunchContext): Expander {
   });
 }
 
-function folderOf(place: Place | undefined, world: World): string {
+function folderOf(place: Place | undefined, world: Environment): string {
   return place === undefined || place.file === '' ? world.cwd : pathsOf(world).dirname(place.file);
 }
 
-/** The HTTP tokens with their secrets filled in. Throws McpxError('config') for one that has none, that cannot be sent, or that is another's as well. */
+/** Expands the secrets of the HTTP tokens. Throws McpxError('config') for a secret that is empty, not visible ASCII, or used twice. */
 export function resolveTokens(
   tokens: readonly Token[],
-  given: Partial<World> = {},
+  given: Partial<Environment> = {},
 ): (Omit<Token, 'token'> & { secret: string })[] {
-  const world = worldOf(given);
+  const world = environmentOf(given);
   const owners = new Map<string, string>();
   return tokens.map(({ token, place, ...rest }) => {
     const subject = `token "${rest.name}"`;
@@ -111,22 +111,22 @@ export function resolveTokens(
     const wrong = (message: string, hint: string) => new McpxError('config', `${subject} ${message}`, { hint });
     if (secret === '') throw wrong('is empty', 'give it a value, or remove it');
     if (!SENDABLE.test(secret))
-      throw wrong('has characters that no client can send', 'use letters, digits and -._~+/=');
-    // What the environment adds may be one of the file again: whoever asks a gateway from a shell has it there.
+      throw wrong('has characters that an HTTP header cannot carry', 'use letters, digits and -._~+/=');
+    // MCPX_TOKEN may repeat a token of the file: `mcpx status` in the same shell authenticates with that variable.
     const owner = place === undefined ? undefined : owners.get(secret);
-    if (owner !== undefined) throw wrong(`has the same secret as "${owner}"`, 'give each its own');
+    if (owner !== undefined) throw wrong(`has the same secret as "${owner}"`, 'give each token its own secret');
     owners.set(secret, rest.name);
     return { ...rest, secret };
   });
 }
 
-/** Visible ASCII: a header holds nothing else. */
+/** Visible ASCII, because clients send the secret in an HTTP header. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
-/** `own`: the variables that the entry sets itself. */
+/** A launch with `own`, the variables that the entry sets itself. */
 type Built = Launch & { own?: Record<string, string> };
 
-/** Expands everything at once, so that all gaps are known; what it returns does the rest. */
+/** Expands all placeholders first, so that every gap is known. The returned function reads env files and builds the launch. */
 function build(spec: ServerSpec, expander: Expander, context: LaunchContext): () => Built {
   if (spec.type === 'stdio') return buildStdio(spec, expander, context);
   if (spec.type === 'builtin') return () => ({ type: 'builtin', builtin: spec.builtin });
@@ -160,7 +160,7 @@ function buildStdio(spec: StdioServer, expander: Expander, context: LaunchContex
   };
 }
 
-/** A bare name is left for PATH; a path belongs to the file that defines it. */
+/** Keeps a bare name, which is looked up in PATH; a path is relative to the folder of the defining file. */
 function resolveCommand(command: string, server: string, { world, folder }: Expander): string {
   if (command.trim() === '') {
     throw new McpxError('config', `server "${server}" has an empty command`, { hint: 'set "command" to a program' });
@@ -174,7 +174,7 @@ function buildRemote(spec: RemoteServer, { text, record }: Expander): () => Buil
   const headers = record(spec.headers);
   const oauth = spec.oauth === undefined ? undefined : deep(spec.oauth, text);
   return () => {
-    // The URL is quoted as written: with its placeholders filled in it may hold another secret.
+    // The message quotes the URL as written, because the expanded URL may hold a secret.
     if (!URL.canParse(url)) {
       const hint = 'write a complete URL, such as https://example.com/mcp';
       throw new McpxError('config', `the URL of server "${spec.name}" is not valid: "${maskText(spec.url)}"`, { hint });

@@ -1,7 +1,7 @@
-/** The line of a file that a message is about, with a caret under the place; secrets on it are starred out. */
-import { maskSource } from './masked-source.ts';
+/** Prints the line of a file that a message is about, with a caret under the position and with secrets masked. */
+import { maskSource } from './redacted-source.ts';
 
-/** 1-based line and column (UTF-16 units, as editors count). */
+/** A range in a text. Line and column are 1-based and count UTF-16 units, as editors do. */
 export interface Position {
   offset: number;
   length: number;
@@ -9,7 +9,7 @@ export interface Position {
   column: number;
 }
 
-/** Offsets at which lines begin. */
+/** Returns the offsets at which lines begin. */
 export function lineStarts(text: string): number[] {
   const starts = [0];
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) starts.push(end + 1);
@@ -33,13 +33,13 @@ export interface Block {
   position: Position;
 }
 
-/** What is wrong, then file:line:column, then the line and a caret. */
+/** Returns the message, then `file:line:column`, then the line with a caret below it. */
 export function blockText({ message, file, text, position }: Block): string {
   const { line, column } = position;
   return [message, `  at ${file}:${line}:${column}`, ...excerpt(text, position)].join('\n');
 }
 
-/** Characters of a long line shown on either side of the place. */
+/** The number of characters of a long line that are shown before and after the position. */
 const BEFORE = 50;
 const AFTER = 50;
 
@@ -58,7 +58,7 @@ function excerpt(text: string, { line, column, length }: Position): string[] {
   ];
 }
 
-/** Columns on a terminal: East Asian wide characters and emoji take two. */
+/** Returns the number of terminal columns; East Asian wide characters and emoji take two. */
 function width(text: string): number {
   let columns = 0;
   for (const character of text) columns += WIDE.test(character) ? 2 : 1;

@@ -1,29 +1,29 @@
-/** Placeholders filled from the real surroundings, with everything that is missing collected on the way. */
+/** Expands placeholders from the environment and collects the ones that have no value. */
 import { readFileSync } from 'node:fs';
 import { McpxError } from '../errors.ts';
 import { readIfPresent } from '../files.ts';
 import { parseEnvText } from './child-env.ts';
-import { listText } from './json.ts';
+import { absolutePath, type Environment, lookup, pathsOf } from './environment.ts';
+import { listText } from './json-data.ts';
+import { secretsFile } from './paths.ts';
 import { expand, type Gap, type Values } from './placeholders.ts';
-import { secretsFile } from './store.ts';
-import { absolutePath, lookup, pathsOf, type World } from './world.ts';
 
 export interface Expander {
-  world: World;
+  world: Environment;
   /** The folder of the file that defines the entry. */
   folder: string;
   text(text: string): string;
   record<T extends string | null>(texts: Record<string, T>): Record<string, T | string>;
-  /** Placeholders without a value so far. */
+  /** The placeholders without a value so far. */
   gaps: Gap[];
-  /** Variables, inputs and files that have taken the place of placeholders so far; most of them are secret. */
+  /** Names and values of the variables, inputs and files that were inserted so far. Most of them are secret. */
   filled: (readonly [name: string, value: string])[];
 }
 
 export interface ExpanderOptions {
   folder: string;
   workspace: string;
-  world: World;
+  world: Environment;
 }
 
 export function createExpander({ folder, workspace, world }: ExpanderOptions): Expander {
@@ -46,7 +46,7 @@ export function createExpander({ folder, workspace, world }: ExpanderOptions): E
   };
 }
 
-/** The same values, each written down when it is asked for. What comes from an input or a file is a secret, whatever it is called. */
+/** Wraps the sources of values to record each value that is used. Values of inputs and files always count as secret. */
 function noting({ variable, input, file, named }: Values, filled: Expander['filled']): Values {
   const noted = (find: Values['variable'], nameOf: (name: string) => string) => (name: string) => {
     const value = find(name);
@@ -65,10 +65,10 @@ function secretName(): string {
   return 'secret';
 }
 
-/** A text outside of any server, such as a token or the path of the log file. */
+/** Expands a text that belongs to no server, such as a token or the path of the log file. Throws if a value is missing. */
 export function expandText(
   written: string,
-  { subject, folder, world }: { subject: string; folder: string; world: World },
+  { subject, folder, world }: { subject: string; folder: string; world: Environment },
 ): string {
   const expander = createExpander({ folder, workspace: world.cwd, world });
   const text = expander.text(written);
@@ -76,7 +76,7 @@ export function expandText(
   return text;
 }
 
-function valuesFor(folder: string, workspace: string, world: World): Values {
+function valuesFor(folder: string, workspace: string, world: Environment): Values {
   const paths = pathsOf(world);
   const file = (path: string): string | undefined => {
     try {
@@ -84,7 +84,7 @@ function valuesFor(folder: string, workspace: string, world: World): Values {
         .replace(/^\uFEFF/, '')
         .replace(/\r?\n$/, '');
     } catch {
-      return undefined; // becomes a gap, and that one is reported by name
+      return undefined; // The caller reports the unreadable file by name.
     }
   };
   return {
@@ -103,8 +103,8 @@ function valuesFor(folder: string, workspace: string, world: World): Values {
   };
 }
 
-/** `${input:id}`: from the environment, then from the secrets file; nobody is ever asked. */
-function inputOf(id: string, world: World): string | undefined {
+/** Resolves `${input:id}` from the environment, then from the secrets file. mcpx never prompts the user for it. */
+function inputOf(id: string, world: Environment): string | undefined {
   const variable = inputVariable(id);
   const given = lookup(variable, world);
   if (given !== undefined) return given;
@@ -121,12 +121,12 @@ function secretsText(file: string): string {
   }
 }
 
-/** The variable that answers `${input:id}`. */
+/** Returns the name of the variable that holds the value of `${input:id}`. */
 export function inputVariable(id: string): string {
   return `MCPX_INPUT_${id.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
 }
 
-/** The variables to set, each once. */
+/** Returns the variables to set, without duplicates. */
 export function variablesOf(gaps: Gap[]): string[] {
   const names = gaps.flatMap(({ kind, name }) => {
     if (kind === 'variable') return [name];
@@ -135,7 +135,7 @@ export function variablesOf(gaps: Gap[]): string[] {
   return [...new Set(names)];
 }
 
-/** Names everything that is missing, so that one look is enough. */
+/** Returns one error that names every missing variable and file. */
 export function gapError(subject: string, { gaps, world }: Pick<Expander, 'gaps' | 'world'>): McpxError {
   const variables = variablesOf(gaps);
   const named = (kind: Gap['kind']): string[] => [

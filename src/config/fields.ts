@@ -1,4 +1,4 @@
-/** Every key of the config file: its type, its limits and a sentence about it. The JSON Schema and the reader both come from here. */
+/** Every key of the config file with its type, limits and description. The JSON Schema and the reader use this table. */
 import { BUILTINS, type Settings } from './config.ts';
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -11,25 +11,25 @@ interface Common {
 export type Field = Common &
   (
     | { kind: 'string' | 'boolean' }
-    /** Text; a number or true/false is taken as its text. */
+    /** Text; a number or a boolean is converted to text. */
     | { kind: 'scalar' }
     | { kind: 'integer'; min: number; max?: number }
-    /** Greater than zero. */
+    /** A number greater than zero. */
     | { kind: 'number' }
-    /** In ms once read. */
+    /** A duration, which the reader converts to ms. */
     | { kind: 'duration'; min: number }
-    /** In bytes once read. */
+    /** A size, which the reader converts to bytes. */
     | { kind: 'size'; min: number }
     | { kind: 'enum'; values: readonly string[] }
-    /** With `single`, one value stands for a list of one. */
+    /** A list. With `single`, one value is accepted as a list of one. */
     | { kind: 'list'; of: Field; single?: true }
     | { kind: 'map'; of: Field }
-    /** One of these words, or a list of text. */
+    /** Either one of `values` or a list of strings. */
     | { kind: 'enum-or-list'; values: readonly string[] }
     | { kind: 'group'; fields: Fields; required?: readonly string[]; name?: string }
-    /** Any object: its keys are somebody else's. */
+    /** An object whose keys are not checked. */
     | { kind: 'open' }
-    /** Servers and profiles: read by `normalize.ts`, described here for the JSON Schema. */
+    /** Servers and profiles. `src/config/normalize.ts` reads them; this table only describes them for the JSON Schema. */
     | { kind: 'servers' | 'profiles' }
   );
 
@@ -58,7 +58,7 @@ const filter = (things: string): Field => ({
 
 const FILTERS = { tools: filter('tools'), resources: filter('resources'), prompts: filter('prompts') };
 
-/** An HTTP token. */
+/** The fields of one HTTP token. */
 export const TOKEN: Field = {
   kind: 'group',
   required: ['name', 'token'],
@@ -72,7 +72,7 @@ export const TOKEN: Field = {
   },
 };
 
-/** One entry of `mcpServers`. Defaults are those of `SERVER_DEFAULTS`. */
+/** The fields of one entry of `mcpServers`. `SERVER_DEFAULTS` holds their defaults. */
 export const SERVER = {
   type: choice(
     'How to reach it. Without it: a command is "stdio", a URL is "http", then "sse".',
@@ -110,7 +110,7 @@ export const SERVER = {
 
 export type ServerField = keyof typeof SERVER;
 
-/** One entry of `profiles`. */
+/** The fields of one entry of `profiles`. */
 export const PROFILE = {
   enabled: flag('Whether it can be used (default true).'),
   servers: texts('Names from the top-level "mcpServers"; "*" means all of them.'),
@@ -119,7 +119,7 @@ export const PROFILE = {
   ...FILTERS,
 } as const satisfies Fields;
 
-/** Everything but servers and profiles. Defaults are those of `DEFAULTS`. */
+/** All keys except servers and profiles. `DEFAULTS` holds their defaults. */
 export const SETTINGS = {
   http: group('The HTTP listener.', {
     host: text('The address to listen on; one that is not loopback needs a token.'),
@@ -228,7 +228,7 @@ export const SETTINGS = {
   offline: flag('Contact nothing but loopback.'),
 } as const satisfies Record<keyof Settings, Field>;
 
-/** The whole file. */
+/** All top-level keys of a config file. */
 export const DOCUMENT = {
   mcpServers: { kind: 'servers', doc: 'The MCP servers, by name.' },
   profiles: {

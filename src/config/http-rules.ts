@@ -1,10 +1,10 @@
-/** Settings of the HTTP listener that can be read and yet mean nothing, or not what somebody thinks: tokens, origins, hosts. */
+/** Reports settings of the HTTP listener that are well-formed but have no effect or conflict: tokens, origins, hosts. */
 import type { Profile, Settings } from './config.ts';
-import type { Findings } from './findings.ts';
-import { nameKey } from './names.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import { didYouMean } from './nearest.ts';
+import { nameKey } from './server-names.ts';
 
-export function checkHttp({ http }: Settings, profiles: Profile[], findings: Findings): void {
+export function checkHttp({ http }: Settings, profiles: Profile[], findings: Diagnostics): void {
   checkTokens(http.auth.tokens, findings);
   tellUnknownProfiles(http.auth.tokens, profiles, findings);
   for (const origin of http.cors.origins) tellOrigin(origin, findings);
@@ -13,17 +13,17 @@ export function checkHttp({ http }: Settings, profiles: Profile[], findings: Fin
 
 type Tokens = Settings['http']['auth']['tokens'];
 
-/** Sessions, limits, kept results and the audit log know a token by its name. */
-function checkTokens(tokens: Tokens, findings: Findings): void {
+/** Reports duplicate names: sessions, limits, stored results and the audit log identify a token by its name. */
+function checkTokens(tokens: Tokens, findings: Diagnostics): void {
   const names = new Set<string>();
   for (const { name, place } of tokens) {
-    const hint = 'give each a name of its own';
+    const hint = 'give each token its own name';
     if (names.has(name)) findings.error({ message: `two tokens are called "${name}"`, ...(place && { place }), hint });
     names.add(name);
   }
 }
 
-function tellUnknownProfiles(tokens: Tokens, profiles: Profile[], findings: Findings): void {
+function tellUnknownProfiles(tokens: Tokens, profiles: Profile[], findings: Diagnostics): void {
   const names = profiles.map(({ name }) => name);
   for (const token of tokens) {
     for (const name of (token.profiles ?? []).filter((profile) => !names.includes(profile))) {
@@ -34,21 +34,21 @@ function tellUnknownProfiles(tokens: Tokens, profiles: Profile[], findings: Find
   }
 }
 
-/** As browsers write it: lower case, and nothing behind the host and port. */
+/** The form in which browsers send an origin: lower case, and nothing after the host and port. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\sA-Z]+$/;
 
-function tellOrigin(origin: string, findings: Findings): void {
+function tellOrigin(origin: string, findings: Diagnostics): void {
   if (ORIGIN.test(origin)) return;
-  // Any page in a frame can be made to have it.
-  const what = origin === 'null' ? 'which every page can have' : 'which is the origin of no page';
+  // Any page in a sandboxed frame has the origin "null".
+  const what = origin === 'null' ? 'which any web page can send' : 'which is not a valid origin';
   findings.warn({
     message: `"http.cors.origins" has "${origin}", ${what}`,
     hint: 'write it as browsers do, such as "https://app.example", without a slash at the end; there is no "*"',
   });
 }
 
-function tellHost(host: string, findings: Findings): void {
+function tellHost(host: string, findings: Diagnostics): void {
   if (!/[/\s@]/.test(host)) return;
   const hint = 'write the name alone, such as "mcp.example.com"';
-  findings.warn({ message: `"http.hosts" has "${host}", which is no name of a host`, hint });
+  findings.warn({ message: `"http.hosts" has "${host}", which is not a host name`, hint });
 }

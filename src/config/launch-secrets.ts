@@ -1,4 +1,4 @@
-/** Every secret value that a server is started or reached with: no message, log or file may quote one of them. */
+/** Collects the secret values of a server's launch, which no message, log or file may contain. */
 import type { ServerSpec } from './config.ts';
 import type { Launch } from './env.ts';
 import { mapPlaceholders } from './placeholders.ts';
@@ -7,19 +7,19 @@ import { argumentParts, isCredentialName, isTokenLike, publicSecrets, secretPart
 export interface LaunchValues {
   spec: ServerSpec;
   launch: Launch;
-  /** Variables, inputs and files that took the place of placeholders, by name. */
+  /** Names and values of the variables, inputs and files that replaced placeholders. */
   filled: readonly (readonly [name: string, value: string])[];
-  /** Variables that the entry sets itself, also by its env files. */
+  /** Variables that the entry sets itself, in `env` or in its env files. */
   own: Readonly<Record<string, string>>;
 }
 
-/** Shorter values are words and numbers, and starring them out would garble every message. */
+/** The minimum length of a masked value. Shorter values are words and numbers; masking them would make messages unreadable. */
 const SHORTEST = 8;
-/** For values under the name of a credential, and for those that are no plain word. */
+/** The minimum length for a value that has the name of a credential or is not a plain word. */
 const SHORTEST_CREDENTIAL = 6;
-/** Characters of a text of several lines whose lines are looked for as well: a key is shorter. */
+/** The maximum length of a multi-line text whose lines are masked one by one as well. A private key is shorter. */
 const MAX_LINES_OF = 16 * 1024;
-/** Characters of a line of such a text. */
+/** The minimum length of such a line. */
 const SHORTEST_LINE = 16;
 
 export function launchSecrets({ spec, launch, filled, own }: LaunchValues): string[] {
@@ -41,7 +41,7 @@ export function launchSecrets({ spec, launch, filled, own }: LaunchValues): stri
   return [...found];
 }
 
-/** Values that do not come from the entry's `env`: arguments, inherited variables, the URL, headers, OAuth. */
+/** Returns values that do not come from the entry's `env`: arguments, inherited variables, the URL, headers, OAuth. */
 function otherParts(launch: Launch): (readonly [name: string, part: string])[] {
   if (launch.type === 'builtin') return [];
   if (!('url' in launch)) return [...argumentsOf(launch), ...inherited(launch.env)];
@@ -59,7 +59,7 @@ function argumentsOf(launch: Launch): (readonly [string, string])[] {
   return argumentParts(args).flatMap((parts) => parts.map((part) => ['token', part] as const));
 }
 
-/** Not the entry's own: only what has the name or the look of a credential. */
+/** Returns the secrets of inherited variables: only values with the name or the form of a credential count. */
 function inherited(env: Readonly<Record<string, string>>): (readonly [string, string])[] {
   return Object.entries(env).flatMap(([name, value]) => {
     const parts = isCredentialName(name) ? secretParts(name, value) : publicSecrets(value);
@@ -67,13 +67,13 @@ function inherited(env: Readonly<Record<string, string>>): (readonly [string, st
   });
 }
 
-/** A proxy may answer with what it was sent. */
+/** Returns the proxy variables of mcpx: an error page of a proxy may repeat its credentials. */
 function proxyVariables(): Record<string, string> {
   const proxies = Object.entries(process.env).filter(([name]) => /^(?:https?|all)_proxy$/i.test(name));
   return Object.fromEntries(proxies.map(([name, value = '']) => [name, value]));
 }
 
-/** The words with which every message about the server is written: what stands in one of them cannot be hidden. */
+/** Returns text that messages about the server contain. Ordinary values that occur in it are not masked. */
 function publicWords(spec: ServerSpec): string[] {
   const literal = (text: string): string => mapPlaceholders(text, () => ' ');
   if (spec.type === 'stdio') {

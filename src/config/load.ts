@@ -1,31 +1,31 @@
-/** The one way from files, environment and flags to a `Config`, shared by everything that needs one. */
+/** Loads a `Config` from files, environment variables and flags. */
 import { McpxError } from '../errors.ts';
 import { BUILTINS, type Config, DEFAULTS, profileWord, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
-import { createFindings, type Findings } from './findings.ts';
-import { type Self, withoutLoops } from './guard.ts';
-import { warnInert } from './inert.ts';
+import { createDiagnostics, type Diagnostics } from './diagnostics.ts';
+import { type Environment, environmentOf } from './environment.ts';
+import { parseSource, readSource, type Source } from './jsonc-file.ts';
+import { type Self, withoutLoops } from './loop-guard.ts';
 import { type Merged, mergeDrafts } from './merge.ts';
 import { didYouMean } from './nearest.ts';
 import { normalize } from './normalize.ts';
 import { applyOverrides, type Overrides, withFront } from './overrides.ts';
+import { bootstrap, configFiles } from './paths.ts';
 import { warnSeparator } from './separator.ts';
-import { parseSource, readSource, type Source } from './source.ts';
-import { bootstrap, configFiles } from './store.ts';
-import { type World, worldOf } from './world.ts';
+import { warnUnsupported } from './unsupported.ts';
 
-/** The surroundings are the real ones unless given. */
-export interface LoadOptions extends Partial<World> {
-  /** `--config`, lowest first. None: MCPX_CONFIG, else the default place. */
+/** Fields of the environment that are not given are read from the process. */
+export interface LoadOptions extends Partial<Environment> {
+  /** The files of `--config`, lowest precedence first. If empty: MCPX_CONFIG, else the default path. */
   files?: readonly string[];
-  /** Flags; they win over the environment, which wins over files. */
+  /** Flags, which win over the environment, which wins over files. */
   overrides?: Overrides;
-  /** Unknown keys are errors. */
+  /** If true, unknown keys are errors. */
   strict?: boolean;
-  /** Write a commented default where there is none. */
+  /** If true, a default config with comments is written if there is none. */
   bootstrap?: boolean;
-  /** What files would hold, for a look before they are written. */
+  /** Texts to use instead of the contents of files, to validate an edit before it is written. */
   texts?: ReadonlyMap<string, string>;
-  /** For the loop guard; without it nothing is skipped. */
+  /** The identity of this process for the loop guard; if undefined, no server is skipped. */
   self?: Self;
 }
 
@@ -37,8 +37,8 @@ export interface Loaded {
 
 /** Throws McpxError: `config` with file, line and caret; `usage` for a wrong flag; `not_found` for an unknown profile. */
 export function loadConfig(options: LoadOptions = {}): Loaded {
-  const world = worldOf(options);
-  const findings = createFindings(options.strict === undefined ? {} : { strict: options.strict });
+  const world = environmentOf(options);
+  const findings = createDiagnostics(options.strict === undefined ? {} : { strict: options.strict });
   const { files, created } = findFiles(options, world, findings);
   const sources = files.map((file) => {
     const text = options.texts?.get(file);
@@ -52,12 +52,12 @@ export function loadConfig(options: LoadOptions = {}): Loaded {
   return { config, ...(created === undefined ? {} : { created }) };
 }
 
-/** The built-in servers, without any file. */
-export function demoConfig(options: Pick<LoadOptions, 'overrides' | keyof World> = {}): Config {
+/** Returns a config with the built-in servers. It reads no file. */
+export function demoConfig(options: Pick<LoadOptions, 'overrides' | keyof Environment> = {}): Config {
   const servers = BUILTINS.map(builtinServer);
   const profile = { name: 'default', enabled: true, servers, tools: {}, resources: {}, prompts: {} };
   const merged = { settings: structuredClone(DEFAULTS), profiles: [profile] };
-  return finish(merged, { options, world: worldOf(options), findings: createFindings(), sources: [] });
+  return finish(merged, { options, world: environmentOf(options), findings: createDiagnostics(), sources: [] });
 }
 
 function builtinServer(name: string): ServerSpec {
@@ -68,12 +68,16 @@ function builtinServer(name: string): ServerSpec {
   };
 }
 
-function findFiles(options: LoadOptions, world: World, findings: Findings): { files: string[]; created?: string } {
+function findFiles(
+  options: LoadOptions,
+  world: Environment,
+  findings: Diagnostics,
+): { files: string[]; created?: string } {
   const { files, fallback } = configFiles(options.files ?? [], world);
   if (files.length > 0 || fallback === undefined || options.bootstrap !== true) return { files };
   const { created, problem } = bootstrap(fallback, world);
   if (problem !== undefined) {
-    findings.warn({ message: problem, hint: 'set MCPX_HOME to a folder that you may write' });
+    findings.warn({ message: problem, hint: 'set MCPX_HOME to a writable folder' });
     return { files: [] };
   }
   return { files: [fallback], ...(created === undefined ? {} : { created }) };
@@ -81,19 +85,19 @@ function findFiles(options: LoadOptions, world: World, findings: Findings): { fi
 
 interface Finish {
   options: Pick<LoadOptions, 'overrides' | 'self'>;
-  world: World;
-  findings: Findings;
+  world: Environment;
+  findings: Diagnostics;
   sources: readonly Source[];
 }
 
 function finish(merged: Merged, { options, world, findings, sources }: Finish): Config {
   const { settings, profile, front } = applyOverrides(merged.settings, options.overrides ?? {}, world, findings);
   if (settings.audit.required && settings.audit.file === null) {
-    const message = '"audit.required" needs "audit.file": there is nothing to write calls to';
+    const message = '"audit.required" needs "audit.file": there is no audit log';
     findings.error({ message, hint: 'add "file": "audit.jsonl" to "audit"' });
   }
   findings.check(sources);
-  warnInert(merged.profiles, findings);
+  warnUnsupported(merged.profiles, findings);
   const { self } = options;
   const kept =
     self === undefined

@@ -1,19 +1,19 @@
-/** Several files become one: a later file replaces whole servers and profiles, and single settings. */
+/** Merges several files: a later file replaces whole servers and profiles, and single settings. */
 import { DEFAULTS, type Profile, type ServerSpec, type Settings } from './config.ts';
-import type { Findings } from './findings.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import { checkHttp } from './http-rules.ts';
-import { isRecord, type JsonRecord, own } from './json.ts';
-import { labelServers } from './names.ts';
+import { isRecord, type JsonRecord, own } from './json-data.ts';
 import type { Draft } from './normalize.ts';
 import { buildProfile, type ProfileDraft } from './profiles.ts';
 import type { Entry } from './server.ts';
+import { labelServers } from './server-names.ts';
 
 export interface Merged {
   settings: Settings;
   profiles: Profile[];
 }
 
-export function mergeDrafts(drafts: readonly Draft[], findings: Findings): Merged {
+export function mergeDrafts(drafts: readonly Draft[], findings: Diagnostics): Merged {
   const patches: unknown[] = [...drafts.map(({ defaults }) => defaults), ...drafts.map(({ settings }) => settings)];
   const settings = patches.reduce<unknown>(overlay, structuredClone(DEFAULTS)) as Settings;
   const { callTimeout } = settings.limits;
@@ -44,7 +44,7 @@ const EVERYTHING: ProfileDraft = {
   prompts: {},
 };
 
-/** Objects merge key by key; everything else, lists included, is replaced. */
+/** Merges objects key by key. All other values, including lists, are replaced. */
 export function overlay(base: unknown, patch: unknown): unknown {
   if (!isRecord(base) || !isRecord(patch)) return patch;
   const result: JsonRecord = { ...base };
@@ -52,10 +52,10 @@ export function overlay(base: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** A server keeps the place in the order at which it was first named. */
+/** Merges the servers of all files. A server keeps the position of its first definition. */
 function layer(
   files: readonly Map<string, Entry>[],
-  { callTimeout, findings }: { callTimeout: number; findings: Findings },
+  { callTimeout, findings }: { callTimeout: number; findings: Diagnostics },
 ): Map<string, ServerSpec> {
   const servers = new Map<string, ServerSpec>();
   for (const [key, entry] of files.flatMap((file) => [...file])) {
@@ -69,18 +69,17 @@ function switchOff(
   servers: Map<string, ServerSpec>,
   key: string,
   { name, place }: Extract<Entry, { kind: 'off' }>,
-  findings: Findings,
+  findings: Diagnostics,
 ): void {
   const lower = servers.get(key);
   if (lower !== undefined) servers.set(key, { ...lower, disabled: true });
-  else
-    findings.warn({ message: `server "${name}" is switched off, but no earlier file defines it`, place, part: 'key' });
+  else findings.warn({ message: `server "${name}" is disabled, but no earlier file defines it`, place, part: 'key' });
 }
 
-function tellUnused(shared: ReadonlyMap<string, ServerSpec>, profiles: Profile[], findings: Findings): void {
+function tellUnused(shared: ReadonlyMap<string, ServerSpec>, profiles: Profile[], findings: Diagnostics): void {
   for (const spec of shared.values()) {
     if (profiles.some(({ servers }) => servers.includes(spec))) continue;
-    const message = `server "${spec.name}" is in no profile, so nobody can use it`;
+    const message = `server "${spec.name}" is in no profile, so no client can use it`;
     findings.warn({ message, place: spec.place, part: 'key', hint: 'add it to the "servers" of a profile' });
   }
 }

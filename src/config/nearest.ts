@@ -1,6 +1,6 @@
-/** The nearest known name to a mistyped one, for "did you mean". */
+/** Finds the known name that is nearest to a mistyped one, for "did you mean" hints. */
 
-/** Undefined when nothing is close enough to be worth suggesting. The first of equals wins. */
+/** Returns the nearest known name, or undefined if none is close enough. The first of equally near names wins. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
   let best: string | undefined;
@@ -15,13 +15,13 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** One sentence for a hint, or undefined. */
+/** Returns a hint that names the nearest known name, or undefined if none is close enough. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   const found = nearest(word, known);
   return found === undefined ? undefined : `did you mean "${found}"?`;
 }
 
-/** Edits (insert, delete, replace, swap of neighbours) from one to the other; stops counting beyond `limit`. */
+/** Counts the edits (insert, delete, replace, swap of neighbours) between two words, up to `limit` + 1. */
 export function editDistance(from: string, to: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(from.length - to.length) > limit) return limit + 1;
   let older: number[] = [];

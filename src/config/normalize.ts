@@ -1,7 +1,8 @@
-/** One file, whatever its shape, in canonical terms. The word `schema` for a profile is translated here and nowhere else. */
+/** Converts one file of any accepted shape to the canonical form. The old name `schemas` for `profiles` is handled only here. */
 import type { Place } from './config.ts';
+import { type Diagnostics, placeText } from './diagnostics.ts';
+import type { Environment } from './environment.ts';
 import { DOCUMENT } from './fields.ts';
-import { type Findings, placeText } from './findings.ts';
 import {
   inside,
   isNote,
@@ -13,29 +14,28 @@ import {
   type Path,
   quoted,
   sameJson,
-} from './json.ts';
-import { nameKey } from './names.ts';
+} from './json-data.ts';
+import type { Source } from './jsonc-file.ts';
 import { didYouMean } from './nearest.ts';
-import type { Dialect, Written } from './parts.ts';
 import { type ProfileDraft, readProfiles } from './profiles.ts';
 import { type Entry, entryKey, readServer } from './server.ts';
+import type { Dialect, Written } from './server-fields.ts';
+import { nameKey } from './server-names.ts';
 import { DROPPED_KEYS, type PartialSettings, RENAMED_KEYS, readSettings } from './settings.ts';
 import { type Container, type Found, findServers, looksLikeServer, projectServers, SHAPE_KEYS } from './shapes.ts';
-import type { Source } from './source.ts';
-import type { World } from './world.ts';
 
-/** What one file says, before files are merged. Keys are names without case. */
+/** The content of one file, before files are merged. The keys of the maps are lower-case names. */
 export interface Draft {
   entries: Map<string, Entry>;
   profiles: Map<string, { draft: ProfileDraft; entries: Map<string, Entry> }>;
-  /** What the shape implies. */
+  /** Settings that the shape of the file implies. */
   defaults: JsonRecord;
   settings: PartialSettings;
 }
 
 export interface NormalizeContext {
-  findings: Findings;
-  world: World;
+  findings: Diagnostics;
+  world: Environment;
 }
 
 export function normalize(source: Source, { findings, world }: NormalizeContext): Draft {
@@ -54,7 +54,7 @@ export function normalize(source: Source, { findings, world }: NormalizeContext)
   return { entries, profiles, defaults: found.defaults, settings };
 }
 
-function documentOf(source: Source, findings: Findings): JsonRecord {
+function documentOf(source: Source, findings: Diagnostics): JsonRecord {
   const { file, value } = source;
   const place = { file, path: [] };
   if (!isRecord(value)) {
@@ -71,13 +71,13 @@ function documentOf(source: Source, findings: Findings): JsonRecord {
 }
 
 interface Reader {
-  /** Paths of the maps whose keys are names, for those that are written twice. */
+  /** Paths of the objects whose keys are names; a duplicate key in one of them is an error. */
   maps: Path[];
   entries(containers: Container[]): Map<string, Entry>;
   profiles(document: JsonRecord): Draft['profiles'];
 }
 
-function createReader(source: Source, found: Pick<Found, 'excludes'>, findings: Findings): Reader {
+function createReader(source: Source, found: Pick<Found, 'excludes'>, findings: Diagnostics): Reader {
   const maps: Path[] = [];
   const readAll = ({ path, value, dialect }: Container): Entry[] => {
     maps.push(path);
@@ -103,7 +103,7 @@ function createReader(source: Source, found: Pick<Found, 'excludes'>, findings: 
   };
 }
 
-function tellNamesake(draft: ProfileDraft, all: ProfileDraft[], source: Source, findings: Findings): void {
+function tellNamesake(draft: ProfileDraft, all: ProfileDraft[], source: Source, findings: Diagnostics): void {
   const first = all.find(({ name }) => nameKey(name) === nameKey(draft.name));
   if (first === undefined || first === draft) return;
   const message = `profile "${draft.name}" is defined twice: first at ${placeText(first.place, source)}`;
@@ -115,8 +115,8 @@ function ownContainer({ mcpServers, place }: ProfileDraft): Container[] {
   return mcpServers === undefined ? [] : [{ path: inside(place, 'mcpServers').path, value: mcpServers, dialect }];
 }
 
-/** The entries of a map by key, of a list by their `name` or `id`. */
-function writtenIn(value: unknown, at: Place, findings: Findings): Written[] {
+/** Returns the entries of a map with their keys as names, or of a list with their `name` or `id`. */
+function writtenIn(value: unknown, at: Place, findings: Diagnostics): Written[] {
   if (isRecord(value)) {
     const named = Object.entries(value).filter(([name, entry]) => !isNoteEntry(name, entry));
     return named.map(([name, entry]) => ({ name, value: entry, place: inside(at, name) }));
@@ -134,15 +134,15 @@ function writtenIn(value: unknown, at: Place, findings: Findings): Written[] {
   });
 }
 
-/** The same name twice: identical is one, different is an error that names both places. */
-function unique(entries: Entry[], source: Source, findings: Findings): Map<string, Entry> {
+/** Merges entries with the same name if they are identical; otherwise reports an error that names both places. */
+function unique(entries: Entry[], source: Source, findings: Diagnostics): Map<string, Entry> {
   const byName = new Map<string, Entry>();
   for (const entry of entries) {
     const earlier = byName.get(entryKey(entry));
     if (earlier === undefined) byName.set(entryKey(entry), entry);
     else if (!sameJson(contentOf(earlier), contentOf(entry))) {
       const first = placeText(placeOf(earlier), source);
-      const message = `server "${nameOf(entry)}" is defined twice, and not alike: first at ${first}`;
+      const message = `server "${nameOf(entry)}" is defined twice with different values: first at ${first}`;
       findings.error({ message, place: placeOf(entry), part: 'key', hint: 'rename one of them, or remove it' });
     }
   }
@@ -163,13 +163,13 @@ function nameOf(entry: Entry): string {
   return entry.kind === 'off' ? entry.name : (entry.spec.title ?? entry.spec.name);
 }
 
-function tellDuplicates(source: Source, maps: Path[], findings: Findings): void {
+function tellDuplicates(source: Source, maps: Path[], findings: Diagnostics): void {
   for (const { path, first, second } of source.duplicates) {
     const place = { file: source.file, path };
     const where = placeText(place, source, first);
     const name = JSON.stringify(path.at(-1));
     if (maps.some((map) => sameJson(map, path.slice(0, -1)))) {
-      const message = `${name} is defined twice, and not alike: first at ${where}`;
+      const message = `${name} is defined twice with different values: first at ${where}`;
       findings.error({ message, place, position: second, hint: 'rename one of them, or remove it' });
     } else {
       findings.warn({
@@ -183,8 +183,8 @@ function tellDuplicates(source: Source, maps: Path[], findings: Findings): void 
 
 const KNOWN = [...Object.keys(DOCUMENT), ...SHAPE_KEYS, ...RENAMED_KEYS, ...DROPPED_KEYS];
 
-/** Strangers that resemble nothing of ours are told together: a client's whole settings file may hold dozens. */
-function tellUnknown(document: JsonRecord, found: Found, { file }: Source, findings: Findings): void {
+/** Reports unknown keys. Those without a similar known key share one message, because a client's settings file may hold dozens. */
+function tellUnknown(document: JsonRecord, found: Found, { file }: Source, findings: Diagnostics): void {
   const isTold = (key: string) => key === 'projects' && projectServers(document).length > 0;
   const top = Object.keys(document).filter((key) => !KNOWN.includes(key) && !isNote(key) && !isTold(key));
   const paths: Path[] = [...top.map((key) => [key]), ...found.unknown];
@@ -202,10 +202,10 @@ function tellUnknown(document: JsonRecord, found: Found, { file }: Source, findi
   findings.unknown({ message: `unknown keys ${names}`, place: { file, path: first }, part: 'key' });
 }
 
-/** Servers of project scope are named, so that nobody takes them for read. */
-function tellProjects(document: JsonRecord, { file }: Source, findings: Findings): void {
+/** Warns that servers of project scope are not loaded, and names them. */
+function tellProjects(document: JsonRecord, { file }: Source, findings: Diagnostics): void {
   for (const { project, path, names } of projectServers(document)) {
-    const message = `servers of the project "${project}" are not taken: ${quoted(names).join(', ')}`;
+    const message = `servers of the project "${project}" are not loaded: ${quoted(names).join(', ')}`;
     const hint = 'copy those that you want into the "mcpServers" at the top of the file';
     findings.unknown({ message, place: { file, path }, part: 'key', hint });
   }

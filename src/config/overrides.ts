@@ -1,13 +1,13 @@
-/** What the environment and the command line say over the files: file < environment < flags. */
+/** Applies environment variables and flags over the files. Flags win over variables, which win over files. */
 import type { Config, Settings, Token } from './config.ts';
+import { createDiagnostics, type Diagnostics } from './diagnostics.ts';
+import { absolutePath, type Environment, lookup } from './environment.ts';
 import { type Field, SETTINGS } from './fields.ts';
-import { createFindings, type Findings } from './findings.ts';
 import { overlay } from './merge.ts';
 import { nearest } from './nearest.ts';
-import { readField } from './read.ts';
-import { absolutePath, lookup, type World } from './world.ts';
+import { readField } from './validate.ts';
 
-/** Flags as typed; text is converted and checked here. */
+/** Flags as typed. `applyOverrides` converts and checks them. */
 export interface Overrides {
   profile?: string | undefined;
   host?: string | undefined;
@@ -38,7 +38,7 @@ const OVERRIDES: readonly Override[] = [
   { flag: 'watch', to: (watch) => ({ watch }), field: SETTINGS.watch },
 ];
 
-/** Read elsewhere, or by other parts of mcpx. */
+/** Variables that other code reads. */
 const OTHER_VARIABLES = ['MCPX_CONFIG', 'MCPX_HOME', 'MCPX_PROFILE', 'MCPX_TOKEN', 'MCPX_NO_INPUT', 'MCPX_LANG'];
 const VARIABLES = [...OVERRIDES.flatMap(({ variable }) => variable ?? []), ...OTHER_VARIABLES];
 
@@ -49,14 +49,14 @@ function inner(group: Field, key: string): Field {
 export interface Applied {
   settings: Settings;
   profile?: string;
-  /** Set when the environment or a flag chose the front: it then holds for every profile. */
+  /** The front that the environment or a flag chose; it then applies to every profile. */
   front?: Settings['front']['kind'];
 }
 
-/** Throws McpxError('usage') for a wrong flag; a wrong variable is a finding. */
-export function applyOverrides(base: Settings, flags: Overrides, world: World, findings: Findings): Applied {
+/** Throws McpxError('usage') for a wrong flag. A wrong variable is reported as a finding. */
+export function applyOverrides(base: Settings, flags: Overrides, world: Environment, findings: Diagnostics): Applied {
   warnMisspelled(world, findings);
-  const usage = createFindings();
+  const usage = createDiagnostics();
   const patches = OVERRIDES.flatMap((override) => {
     const fromEnv = override.variable === undefined ? undefined : lookup(override.variable, world);
     const given = flags[override.flag];
@@ -78,15 +78,15 @@ function patchOf(
   { flag, field, to }: Override,
   given: unknown,
   name: string,
-  world: World,
-  findings: Findings,
+  world: Environment,
+  findings: Diagnostics,
 ): object[] {
   const value = readField(field, fromText(field, given), { file: '', path: [name] }, findings);
   if (value === undefined) return [];
   return [to(flag === 'logFile' ? absolutePath(String(value), world.cwd, world) : value)];
 }
 
-/** Variables and most flags are text. */
+/** Converts the text of a variable or flag to the type of its field. */
 function fromText(field: Field, given: unknown): unknown {
   if (typeof given !== 'string') return given;
   if (field.kind === 'integer') return /^\d+$/.test(given) ? Number(given) : given;
@@ -95,8 +95,8 @@ function fromText(field: Field, given: unknown): unknown {
   return /^(?:0|false|no|off)$/i.test(given) ? false : given;
 }
 
-/** The secret itself stays in the environment. */
-function withToken(settings: Settings, world: World): Settings {
+/** Adds the token of MCPX_TOKEN as a placeholder, so that the secret stays in the environment. */
+function withToken(settings: Settings, world: Environment): Settings {
   if (!lookup('MCPX_TOKEN', world)) return settings;
   const token: Token = {
     name: 'MCPX_TOKEN',
@@ -110,12 +110,12 @@ function withToken(settings: Settings, world: World): Settings {
   return { ...settings, http: { ...settings.http, auth: { ...settings.http.auth, tokens } } };
 }
 
-function warnMisspelled({ env }: World, findings: Findings): void {
+function warnMisspelled({ env }: Environment, findings: Diagnostics): void {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('MCPX_') || name.startsWith('MCPX_INPUT_') || VARIABLES.includes(name)) continue;
     const meant = nearest(name, VARIABLES);
     if (meant !== undefined)
-      findings.warn({ message: `the variable ${name} means nothing to mcpx`, hint: `did you mean ${meant}?` });
+      findings.warn({ message: `mcpx does not know the variable ${name}`, hint: `did you mean ${meant}?` });
   }
 }
 
@@ -123,7 +123,7 @@ function kebab(flag: string): string {
   return flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** The profiles with a front that was chosen for all of them. */
+/** Returns the profiles, with their front replaced if one was chosen for all of them. */
 export function withFront(
   profiles: Config['profiles'],
   chosen: Settings['front']['kind'] | undefined,

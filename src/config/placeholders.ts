@@ -1,19 +1,19 @@
-/** `${VAR}` and its relatives inside config values: one pass, never nested, never in keys. */
+/** Expands `${VAR}` and similar placeholders in config values, in one pass: not nested, and not in keys. */
 
-/** Every form that is recognised; `$${` is a literal `${`. */
+/** Every recognised form; `$${` is a literal `${`. */
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}|\$env:([A-Za-z_]\w*)|\{(env|file):([^{}]+)\}/g;
 
-/** Where the values come from. */
+/** The sources of values for placeholders. */
 export interface Values {
   variable(name: string): string | undefined;
   input(id: string): string | undefined;
-  /** The text of a file, or undefined when it cannot be read. */
+  /** Returns the text of a file, or undefined if it cannot be read. */
   file(path: string): string | undefined;
-  /** `userHome`, `workspaceFolder` and the like. */
+  /** Predefined names such as `userHome` and `workspaceFolder`. */
   named: ReadonlyMap<string, string>;
 }
 
-/** Why a placeholder has no value. */
+/** A placeholder without a value, and the kind of its source. */
 export interface Gap {
   kind: 'variable' | 'input' | 'file' | 'unsupported';
   /** The variable, the input's id, the path, or the placeholder as written. */
@@ -21,7 +21,7 @@ export interface Gap {
 }
 
 export interface Expanded {
-  /** With the placeholders that have no value left as they were. */
+  /** The expanded text; placeholders without a value stay as written. */
   text: string;
   gaps: Gap[];
 }
@@ -41,17 +41,17 @@ export function expand(text: string, values: Values): Expanded {
   return { text: expanded, gaps };
 }
 
-/** Whether a text changes when it is expanded. */
+/** True if a text contains a placeholder. */
 export function hasPlaceholder(text: string): boolean {
   return text.search(PLACEHOLDER) >= 0;
 }
 
-/** Everything in a text that is filled in, as it is written. */
+/** Returns the placeholders of a text, as written. */
 export function placeholdersIn(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].map(([written]) => written).filter((written) => written !== '$${');
 }
 
-/** Puts other text in the place of every placeholder; `fallback` is the default that is written in it. */
+/** Replaces every placeholder; `fallback` is the default value after `:-`. */
 export function mapPlaceholders(
   text: string,
   change: (written: string, fallback: string | undefined) => string,
@@ -62,7 +62,7 @@ export function mapPlaceholders(
   });
 }
 
-/** Programs that other clients would run while reading a file; mcpx never does. */
+/** Forms for which other clients run a program or ask a secret store while they read a file. mcpx does not. */
 const UNSUPPORTED = /^(\{|cmd:|command:|config:|secrets?[.:]|op:|vault:)|\$\{/;
 
 function lookUp(body: string, written: string, values: Values): string | Gap {
@@ -75,7 +75,7 @@ function lookUp(body: string, written: string, values: Values): string | Gap {
   return variable(rest, prefix === 'env' ? /^([^:]+)(?::-([\s\S]*))?$/ : BARE, written, values);
 }
 
-/** Anything else in `${…}` is the user's own text; `(x86)` is part of some names on Windows. */
+/** A variable name with an optional default. Other text in `${…}` stays as written. Some names on Windows end in `(x86)`. */
 const BARE = /^([A-Za-z_]\w*(?:\(x86\))?)(?::-([\s\S]*))?$/;
 
 function variable(text: string, form: RegExp, written: string, values: Values): string | Gap {

@@ -1,20 +1,20 @@
-/** Profiles as files write them, and as they are once the servers of all files are known. */
+/** Reads profiles from files, and resolves their server names when the servers of all files are known. */
 import type { Filter, FrontKind, Place, Profile, ServerSpec } from './config.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import { PROFILE } from './fields.ts';
-import type { Findings } from './findings.ts';
-import { inside, isNoteEntry, isRecord, type JsonRecord, kindOf, own } from './json.ts';
-import { nameKey } from './names.ts';
+import { inside, isNoteEntry, isRecord, type JsonRecord, kindOf, own } from './json-data.ts';
 import { didYouMean } from './nearest.ts';
-import { readFields, warnUnknown } from './read.ts';
+import { nameKey } from './server-names.ts';
+import { readFields, warnUnknown } from './validate.ts';
 
 /** A profile before its server names are looked up. */
 export interface ProfileDraft {
   name: string;
   place: Place;
   enabled: boolean;
-  /** Names of top-level servers, or `*`; undefined = those of the other field, else all. */
+  /** Names of top-level servers, or `*`. If undefined, all of them, or none if `mcpServers` is set. */
   servers: string[] | undefined;
-  /** Its own servers as written, for the reader of servers. */
+  /** The profile's own servers, as written. */
   mcpServers: unknown;
   front?: FrontKind;
   tools: Filter;
@@ -22,12 +22,12 @@ export interface ProfileDraft {
   prompts: Filter;
 }
 
-/** Parts of URLs that mean something else. */
+/** Names that mcpx's own URLs use. */
 const RESERVED = ['servers', 'status', 'reload', 'events', 'openapi.json'];
 const UNFIT = /[\s/\\?#%]|^\.{1,2}$|^$/;
 
-/** A map of profiles, by name. */
-export function readProfiles(value: unknown, at: Place, findings: Findings): ProfileDraft[] {
+/** Reads a map of profiles by name. */
+export function readProfiles(value: unknown, at: Place, findings: Diagnostics): ProfileDraft[] {
   if (value === undefined) return [];
   if (!isRecord(value)) {
     findings.error({
@@ -40,7 +40,7 @@ export function readProfiles(value: unknown, at: Place, findings: Findings): Pro
   return named.flatMap(([name, profile]) => readProfile(name, profile, inside(at, name), findings) ?? []);
 }
 
-function readProfile(name: string, value: unknown, place: Place, findings: Findings): ProfileDraft | undefined {
+function readProfile(name: string, value: unknown, place: Place, findings: Diagnostics): ProfileDraft | undefined {
   if (!checkName(name, place, findings)) return undefined;
   if (!isRecord(value)) {
     const hint = 'write {"servers": ["*"]}';
@@ -65,9 +65,9 @@ function complete(read: JsonRecord): Omit<ProfileDraft, 'name' | 'place'> {
   };
 }
 
-function checkName(name: string, place: Place, findings: Findings): boolean {
+function checkName(name: string, place: Place, findings: Diagnostics): boolean {
   if (RESERVED.includes(name)) {
-    const message = `a profile cannot be called "${name}": that is a part of mcpx's own URLs`;
+    const message = `a profile cannot be called "${name}": mcpx uses this name in its own URLs`;
     findings.error({ message, place, part: 'key', hint: `call it "my-${name.replace(/\W.*/, '')}"` });
     return false;
   }
@@ -77,12 +77,12 @@ function checkName(name: string, place: Place, findings: Findings): boolean {
   return false;
 }
 
-/** The profile with its servers: chosen top-level ones in their order, then its own; its own win over namesakes. */
+/** Builds a profile with the chosen top-level servers in their order, then its own. Its own win over those of the same name. */
 export function buildProfile(
   draft: ProfileDraft,
   shared: ReadonlyMap<string, ServerSpec>,
   ownServers: ReadonlyMap<string, ServerSpec>,
-  findings: Findings,
+  findings: Diagnostics,
 ): Profile {
   const { name, enabled, front, tools, resources, prompts } = draft;
   const chosen = chooseServers(draft, shared, findings);
@@ -98,8 +98,12 @@ export function buildProfile(
   };
 }
 
-/** Neither `servers` nor `mcpServers` means all of the top-level ones. */
-function chooseServers(draft: ProfileDraft, shared: ReadonlyMap<string, ServerSpec>, findings: Findings): Set<string> {
+/** Returns the keys of the chosen top-level servers: all of them if neither `servers` nor `mcpServers` is set. */
+function chooseServers(
+  draft: ProfileDraft,
+  shared: ReadonlyMap<string, ServerSpec>,
+  findings: Diagnostics,
+): Set<string> {
   const names = draft.servers ?? (draft.mcpServers === undefined ? ['*'] : []);
   const chosen = new Set<string>();
   for (const [index, name] of names.entries()) {

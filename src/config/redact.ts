@@ -1,22 +1,22 @@
-/** Values of the config as they may be shown: secret parts starred out, placeholders as they are written. */
+/** Masks the secret parts of config values and keeps placeholders as written. */
 import { mapPlaceholders } from './placeholders.ts';
 import { argumentParts, isHarmless, KNOWN_TOKEN, publicSecrets, secretParts } from './sensitive.ts';
 
 export { isCredentialName } from './sensitive.ts';
 
-/** The text that stands in the place of a secret. */
+/** Returns the text that replaces a secret. */
 export type Stars = (secret: string) => string;
 
 const THREE: Stars = () => '***';
-/** Stands for a placeholder while a value is taken apart; of the private use area, so that no word has it. */
+/** Replaces a placeholder while a value is parsed. It is in the private use area, so no ordinary text contains it. */
 const MARK = '\uE0FF';
 
-/** The value of a variable, header or field called `name`. */
+/** Masks the value of a variable, header or field called `name`. */
 export function maskValue(name: string, value: string, stars = THREE): string {
   return mask(value, (text) => secretParts(name, text), stars);
 }
 
-/** The arguments of a command; `--token x` hides x. */
+/** Masks the arguments of a command, such as x in `--token x`. */
 export function maskArgs(args: readonly string[], stars = THREE): string[] {
   return args.map((arg, index) => {
     const before = args[index - 1] ?? '';
@@ -24,12 +24,12 @@ export function maskArgs(args: readonly string[], stars = THREE): string[] {
   });
 }
 
-/** Text that is public by itself, such as a URL: only credentials in it are starred out. */
+/** Masks only the credentials in a text that is public otherwise, such as a URL. */
 export function maskText(value: string, stars = THREE): string {
   return mask(value, publicSecrets, stars);
 }
 
-/** Text of any origin: what is a credential by its look alone. */
+/** Masks known forms of credentials in any text. */
 export function maskTokens(text: string, stars = THREE): string {
   return text.replace(KNOWN_TOKEN, stars);
 }
@@ -43,13 +43,13 @@ function mask(value: string, partsOf: (text: string) => string[], stars: Stars):
   return maskParts(marked, partsOf(marked), stars).replaceAll(MARK, () => placeholders.shift() ?? '');
 }
 
-/** `${KEY:-abc}`: the default is a literal. */
+/** Masks the default value of a placeholder, such as abc in `${KEY:-abc}`. */
 function withFallback(written: string, fallback: string, partsOf: (text: string) => string[], stars: Stars): string {
   const end = written.length - 1;
   return written.slice(0, end - fallback.length) + mask(fallback, partsOf, stars) + written.slice(end);
 }
 
-/** The longest first, so that a part of another leaves nothing of it behind. */
+/** Masks the longest parts first, so that a part that is contained in another one does not leave the rest visible. */
 function maskParts(text: string, parts: readonly string[], stars: Stars): string {
   const longest = [...new Set(parts)].sort((a, b) => b.length - a.length);
   return longest.reduce((masked, part) => {
@@ -57,7 +57,7 @@ function maskParts(text: string, parts: readonly string[], stars: Stars): string
   }, text);
 }
 
-/** Characters of a part that is only looked for between other signs: it may stand in any word. */
+/** Parts with fewer characters are masked only as whole words, because they may occur inside other words. */
 const SHORT = 6;
 
 function whole(part: string): string | RegExp {
@@ -66,12 +66,12 @@ function whole(part: string): string | RegExp {
   return new RegExp(`(?<![A-Za-z0-9])${literal}(?![A-Za-z0-9])`, 'g');
 }
 
-/** As it stands in JSON, where it does not stand there as it is. */
+/** Returns the part as it occurs in the text: unchanged, or JSON-escaped. */
 function spelling(text: string, part: string): string {
   return text.includes(part) ? part : JSON.stringify(part).slice(1, -1);
 }
 
-/** Hides the text between placeholders, but not the separators. */
+/** Masks the text between placeholders, but not the separators. */
 function starred(secret: string, stars: Stars): string {
   const literals = secret.split(MARK);
   const shown = (literal: string): string => (literals.length > 1 && isHarmless(literal) ? literal : stars(literal));

@@ -1,11 +1,11 @@
-/** Takes one entry out of JSONC text, with the commas that belong to it and no comment of its neighbours. */
+/** Removes one entry from JSONC text with its comma, and keeps the comments of its neighbours. */
 import { createScanner, findNodeAtLocation, type JSONPath, type Node, parseTree } from 'jsonc-parser';
 
 const COMMA = 5;
-/** Blanks, line breaks and comments. */
+/** Token kinds of jsonc-parser for whitespace, line breaks and comments. */
 const TRIVIA: ReadonlySet<number> = new Set([12, 13, 14, 15]);
 
-/** The text without what stands at the path; unchanged where nothing does. */
+/** Returns the text without the value at the path; unchanged if there is none. */
 export function removeAt(text: string, path: JSONPath): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
   const node = root && findNodeAtLocation(root, path);
@@ -31,14 +31,14 @@ function commaAfter(text: string, from: number): number | undefined {
   return Number(token) === COMMA ? scanner.getTokenOffset() : undefined;
 }
 
-/** The comma between the last entry and the one before it. */
+/** Returns the offset of the comma before the last entry. */
 function commaBefore(text: string, item: Node): number | undefined {
   const siblings = item.parent?.children ?? [];
   const previous = siblings[siblings.indexOf(item) - 1];
   return previous && commaAfter(text, endOf(previous));
 }
 
-/** Where an entry has lines of its own they go with it, and so does a comment behind it on its last line. */
+/** Extends the range to whole lines if the entry does not share them, including a comment at the end of its last line. */
 function widen(text: string, start: number, end: number): { start: number; end: number } {
   const lead = /[ \t]*$/.exec(text.slice(0, start))?.[0].length ?? 0;
   const from = start - lead;

@@ -1,17 +1,17 @@
-/** Which parts of a configured value are secret, told by the value and not by its name.
- * Everything that an entry sets is secret unless it is known to be harmless:
- * a common word, a number, a path, a host, a URL without credentials. A name can only add to that (`MYSQL_PASS`), or vouch for ordinary text (`LOG_LEVEL`).
+/** Finds the secret parts of a configured value, mainly by the value and not by its name.
+ * Every value that an entry sets counts as secret unless it is known to be harmless:
+ * a common word, a number, a path, a host, a URL without credentials. A name can mark a value as secret (`MYSQL_PASS`) or as harmless (`LOG_LEVEL`).
  */
 
 /** Names of variables, headers, flags and fields that usually hold a credential. */
 const CREDENTIAL =
   /token|secret|passw|passphrase|passcode|pwd|api[-_]?key|access[-_]?key|private[-_]?key|credential|authoriz|(?:^|[-_])(?:auth|pass)(?:$|[-_])|bearer|cookie|signature|(?:^|[-_])(?:key|pat|dsn|pin|otp|sig)$/i;
 
-/** Texts that are a credential whatever they are called. */
+/** Known forms of credentials, which are secret under any name. */
 export const KNOWN_TOKEN =
   /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|npm_\w{30,}|hf_\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)/g;
 
-/** The first word of `Bearer abc`. */
+/** The authentication scheme before a credential, such as `Bearer` in `Bearer abc`. */
 const SCHEME = /^(\s*(?:bearer|basic|token|digest|apikey|negotiate)\s+)([\s\S]+)$/i;
 
 const WORDS = new Set(
@@ -23,7 +23,7 @@ const WORDS = new Set(
   ).split(' '),
 );
 
-/** Names that vouch for their value as long as it does not look like a token. */
+/** Names whose value is harmless unless it looks like a token. */
 const HARMLESS_NAME =
   /^(?:node_env|app_env|rails_env|environment|env|debug|log|path|home|user|shell|term|tz|lang|language|lc_\w+|pythonpath|pythonunbuffered|pythonioencoding|virtual_env|no_color|force_color|ci|port|host|hostname|accept|accept-\w+|content-type|user-agent|cache-control|connection|mcp-protocol-version|mcp_transport|transport|no_proxy)$|(?:^|[-_])(?:log_?level|level|port|host|hostname|region|zone|timezone|locale|encoding|format|timeout|dir|directory|folder|file|path|home|enabled|disabled|verbose|debug|version|mode)$/i;
 
@@ -42,7 +42,7 @@ const HARMLESS_VALUES = [
 ];
 
 const URL_LIKE = /^[a-z][a-z\d+.-]*:\/\//i;
-/** `/usr/bin`, `~/x`, `./x`, `C:\x`, and lists of them; `@scope/package`. */
+/** Matches `/usr/bin`, `~/x`, `./x`, `C:\x`, lists of them, and `@scope/package`. */
 const PATH_LIKE = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/]|^@[\w.-]+\//;
 
 export function isCredentialName(name: string): boolean {
@@ -52,7 +52,7 @@ export function isCredentialName(name: string): boolean {
 const UUID = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/i;
 const WORD = /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+|\d{1,8})$/;
 
-/** Whether a text has a run that looks random, as keys and hashes do: 16 characters, at least 8 of which are in pieces that are neither words nor numbers. */
+/** True if a text has a run of 16 characters that looks random: at least 8 of them are in pieces that are neither words nor numbers. */
 export function isTokenLike(text: string): boolean {
   if (UUID.test(text)) return true;
   return (text.match(/[A-Za-z0-9+=_~-]{16,}/g) ?? []).some((run) => {
@@ -61,12 +61,12 @@ export function isTokenLike(text: string): boolean {
   });
 }
 
-/** Words of three letters or more on average. */
+/** True if a text is camel case with words of three letters or more on average. */
 function isCamelCase(text: string): boolean {
   return /^[A-Za-z]+$/.test(text) && (text.match(/[A-Z]/g)?.length ?? 0) * 4 <= text.length;
 }
 
-/** Whether a value without any structure is known to be no secret. */
+/** True if a value without structure is known not to be a secret. */
 export function isHarmless(value: string): boolean {
   const text = value.trim();
   if (WORDS.has(text.toLowerCase())) return true;
@@ -74,7 +74,7 @@ export function isHarmless(value: string): boolean {
   return PATH_LIKE.test(text) && !/[\n"']/.test(text) && !text.split(/[\\/:;]/).some(isTokenLike);
 }
 
-/** The secret parts of a value, as they stand in it; the whole value where it has no structure that tells more. */
+/** Returns the secret parts of a value, as written; the whole value if it has no known structure. */
 export function secretParts(name: string, value: string): string[] {
   if (value.trim() === '') return [];
   const credential = isCredentialName(name);
@@ -89,7 +89,7 @@ export function secretParts(name: string, value: string): string[] {
   return bare === undefined ? [value, ...pairParts(value)] : [bare, ...basicParts(bare)];
 }
 
-/** Values under the name of a credential that are no secret: a switch, nothing at all, the file that holds it. */
+/** True if a value under the name of a credential is not a secret: a switch, an empty value, or the path of a file. */
 function isNoCredential(value: string): boolean {
   const text = value.trim();
   return /^(?:true|false|yes|no|on|off|none|null|[01]|[^\p{L}\p{N}]*)$/iu.test(text) || FILE.test(text);
@@ -101,7 +101,7 @@ function vouchedFor(name: string, value: string): boolean {
   return HARMLESS_NAME.test(name) && !isTokenLike(value);
 }
 
-/** Objects and lists only: `"x"` and `5` are ordinary text. */
+/** Parses JSON objects and lists only; `"x"` and `5` are ordinary text. */
 function jsonIn(value: string): unknown {
   if (!/^\s*[[{]/.test(value)) return undefined;
   try {
@@ -111,7 +111,7 @@ function jsonIn(value: string): unknown {
   }
 }
 
-/** Text inside of JSON with the nearest name above it. */
+/** Returns the strings inside a JSON value, each with the nearest key above it. */
 function leaves(name: string, value: unknown): [name: string, text: string][] {
   if (typeof value === 'string') return [[name, value]];
   if (typeof value !== 'object' || value === null) return [];
@@ -119,7 +119,7 @@ function leaves(name: string, value: unknown): [name: string, text: string][] {
   return entries.flatMap(([key, item]) => leaves(Array.isArray(value) ? name : key, item));
 }
 
-/** Password (or a user without one), values of the query and of the fragment, and parts of the path that look like a token. */
+/** Returns the password (or a user without one), values of query and fragment, and path segments that look like a token. */
 function urlParts(value: string): string[] {
   const [, user = '', password, path = '', rest = ''] =
     /^[a-z][a-z\d+.-]*:\/\/(?:([^\s/?#:@]*)(?::([^\s/?#]*))?@)?[^/?#]*([^?#]*)(.*)$/is.exec(value) ?? [];
@@ -130,7 +130,7 @@ function urlParts(value: string): string[] {
   return [password ?? user, ...segments, ...fields].filter((part) => part !== '');
 }
 
-/** `a=b; c=d`, `Name: value`: the value of each, and of `Name: Bearer x` the x. */
+/** Returns the secret parts of the values in `a=b; c=d` and `Name: value`; of `Name: Bearer x`, this is x. */
 function pairParts(value: string): string[] {
   return value.split(/[;,&\n]/).flatMap((item) => {
     const [, name, inner] = /^\s*([\w.-]+)\s*[=:]\s*(\S[\s\S]*)$/.exec(item) ?? [];
@@ -144,7 +144,7 @@ function basicParts(encoded: string): string[] {
   return password === undefined ? [] : [text, password];
 }
 
-/** The secret parts of the arguments of a command: of each argument its own. */
+/** Returns the secret parts of each argument of a command. */
 export function argumentParts(args: readonly string[]): string[][] {
   return args.map((arg, index) => oneArgument(arg, args[index - 1] ?? ''));
 }
@@ -167,7 +167,7 @@ function oneArgument(arg: string, before: string): string[] {
   return publicSecrets(arg);
 }
 
-/** In text that is public by itself: credentials in URLs and what looks like a token. */
+/** Returns the secrets in a text that is public otherwise: credentials in URLs, and text that looks like a token. */
 export function publicSecrets(text: string): string[] {
   if (URL_LIKE.test(text) && !/\s/.test(text)) return urlParts(text);
   const urls = [...text.matchAll(/[a-z][a-z\d+.-]*:\/\/[^\s"'<>]+/gi)].flatMap(([url]) => urlParts(url));

@@ -1,17 +1,17 @@
-/** Separators that make tool names which some clients do not take. */
+/** Warns about separators that produce tool names which some clients reject. */
 import type { Place, Profile, Settings } from './config.ts';
-import type { Findings } from './findings.ts';
-import { isRecord } from './json.ts';
-import type { Source } from './source.ts';
+import type { Diagnostics } from './diagnostics.ts';
+import { isRecord } from './json-data.ts';
+import type { Source } from './jsonc-file.ts';
 
-/** Claude Desktop and the models of the OpenAI family take `^[a-zA-Z0-9_-]{1,64}$` and nothing else. */
+/** Claude Desktop and the models of the OpenAI family accept only names that match `^[a-zA-Z0-9_-]{1,64}$`. */
 const REFUSED: ReadonlySet<string> = new Set(['.', '::']);
 
-/** Told to whoever wrote one, and where tools are shown under such names. */
+/** Warns if a file sets such a separator, or if an enabled profile exposes such names. */
 export function warnSeparator(
   { naming, front }: Settings,
   profiles: readonly Profile[],
-  { findings, sources }: { findings: Pick<Findings, 'warn'>; sources: readonly Source[] },
+  { findings, sources }: { findings: Pick<Diagnostics, 'warn'>; sources: readonly Source[] },
 ): void {
   const { separator, style } = naming;
   if (!REFUSED.has(separator) || style === 'plain') return;
@@ -19,9 +19,9 @@ export function warnSeparator(
   const shown = profiles.some((profile) => profile.enabled && (profile.front ?? front.kind) === 'aggregate');
   if (place === undefined && !shown) return;
   findings.warn({
-    message: `tools get names with "${separator}" in them, which Claude Desktop and models of the OpenAI family refuse`,
+    message: `tool names contain "${separator}", which Claude Desktop and OpenAI models reject`,
     ...(place && { place }),
-    hint: 'the "naming.separator" that every client takes is "__"',
+    hint: 'every client accepts "__" as "naming.separator"',
   });
 }
 

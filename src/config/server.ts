@@ -1,23 +1,23 @@
-/** One server entry, whatever program it was written for, as a `ServerSpec`. */
+/** Reads one server entry, in the dialect of any supported client, as a `ServerSpec`. */
 import { type BuiltinServer, type Filter, type Place, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
-import type { Findings } from './findings.ts';
-import { isRecord, type JsonRecord, kindOf } from './json.ts';
-import { NAME_RULE, nameKey, serverName } from './names.ts';
-import { type Dialect, gatherParts, type Parts, SUSPICIOUS_MS, type Written } from './parts.ts';
+import type { Diagnostics } from './diagnostics.ts';
+import { isRecord, type JsonRecord, kindOf } from './json-data.ts';
+import { collectFields, type Dialect, type ServerFields, SUSPICIOUS_MS, type Written } from './server-fields.ts';
+import { NAME_RULE, nameKey, serverName } from './server-names.ts';
+import { readTarget } from './server-target.ts';
 import { looksLikeServer } from './shapes.ts';
-import { readTarget } from './target.ts';
 
 export type Entry =
-  /** `timed`: the entry has a `timeout` of its own. */
+  /** A server. `timed` is true if the entry has its own `timeout`. */
   | { kind: 'server'; spec: ServerSpec; timed: boolean }
-  /** Only `{"disabled": true}`: switches off the server of that name in an earlier file. */
+  /** An entry that only says `{"disabled": true}`. It disables the server of that name in an earlier file. */
   | { kind: 'off'; name: string; place: Place };
 
-/** Undefined for an entry that is wrong, or that only its own program could run; both were told. */
-export function readServer(written: Written, dialect: Dialect, findings: Findings): Entry | undefined {
+/** Returns undefined for an entry that is wrong or that only another client can run; both are reported. */
+export function readServer(written: Written, dialect: Dialect, findings: Diagnostics): Entry | undefined {
   const server = asRecord(written, findings);
   if (server === undefined || isForeign(server, dialect, findings)) return undefined;
-  const parts = gatherParts(server, dialect, findings);
+  const parts = collectFields(server, dialect, findings);
   const base = readBase(server, parts, findings);
   if (isOffSwitch(parts, base.disabled)) return { kind: 'off', name: base.name, place: base.place };
   const target = readTarget(server, parts, findings);
@@ -30,32 +30,32 @@ export function entryKey(entry: Entry): string {
   return nameKey(entry.kind === 'off' ? entry.name : entry.spec.name);
 }
 
-function asRecord({ name, value, place }: Written, findings: Findings): Written<JsonRecord> | undefined {
+function asRecord({ name, value, place }: Written, findings: Diagnostics): Written<JsonRecord> | undefined {
   if (isRecord(value)) return { name, value, place };
   const hint = 'write {"command": "…"} or {"url": "…"}';
   findings.error({ message: `server "${name}" must be an object, not ${kindOf(value)}`, place, hint });
   return undefined;
 }
 
-function isForeign({ name, value, place }: Written<JsonRecord>, dialect: Dialect, findings: Findings): boolean {
+function isForeign({ name, value, place }: Written<JsonRecord>, dialect: Dialect, findings: Diagnostics): boolean {
   const installed = Object.hasOwn(value, 'settings') && !looksLikeServer(value) ? 'extension' : undefined;
   const marks = [value.type, value.source, installed];
   const mark = marks.find((text) => typeof text === 'string' && dialect.foreign?.includes(text));
   if (mark === undefined) return false;
   findings.warn({
-    message: `server "${name}" is skipped: "${mark}" entries belong to the program that wrote them`,
+    message: `server "${name}" is skipped: only the client that wrote the file can run "${mark}" entries`,
     place,
   });
   return true;
 }
 
-function isOffSwitch(parts: Parts, disabled: boolean): boolean {
+function isOffSwitch(parts: ServerFields, disabled: boolean): boolean {
   return disabled && parts.slots().every((slot) => slot === 'disabled' || slot === 'enabled');
 }
 
 type Base = Omit<BuiltinServer, 'type' | 'builtin'>;
 
-function readBase(server: Written<JsonRecord>, parts: Parts, findings: Findings): Base {
+function readBase(server: Written<JsonRecord>, parts: ServerFields, findings: Diagnostics): Base {
   const named = serverName(server.name);
   if (named.title !== undefined) {
     const message = `server ${JSON.stringify(server.name)} is called "${named.name}" in tools and commands`;
@@ -79,7 +79,7 @@ function readBase(server: Written<JsonRecord>, parts: Parts, findings: Findings)
   };
 }
 
-function readDisabled(server: Written, parts: Parts, findings: Findings): boolean {
+function readDisabled(server: Written, parts: ServerFields, findings: Diagnostics): boolean {
   const [disabled, enabled] = [parts.read<boolean>('disabled'), parts.read<boolean>('enabled')];
   if (disabled !== undefined && disabled === enabled) {
     const message = `"enabled" and "disabled" of server "${server.name}" contradict each other`;
@@ -92,8 +92,8 @@ function readDisabled(server: Written, parts: Parts, findings: Findings): boolea
 function readTimeout(
   slot: 'timeout' | 'startupTimeout',
   server: Written,
-  parts: Parts,
-  findings: Findings,
+  parts: ServerFields,
+  findings: Diagnostics,
 ): number | undefined {
   const part = parts.part(slot);
   const value = part?.value;
@@ -104,7 +104,7 @@ function readTimeout(
   return parts.read<number>(slot);
 }
 
-function readReconnect(parts: Parts): Base['reconnect'] {
+function readReconnect(parts: ServerFields): Base['reconnect'] {
   const given = parts.read<Partial<Base['reconnect']>>('reconnect') ?? {};
   const { interval, maxRetries } = SERVER_DEFAULTS.reconnect;
   return {
@@ -113,8 +113,8 @@ function readReconnect(parts: Parts): Base['reconnect'] {
   };
 }
 
-/** `["*"]` allows everything and an empty list denies nothing: neither is a filter. */
-function readTools(parts: Parts): Filter {
+/** Reads the tool filter. `["*"]` as `allow` and an empty `deny` are no filter. */
+function readTools(parts: ServerFields): Filter {
   const given = parts.read<Filter>('tools') ?? {};
   const allow = given.allow ?? parts.read<string[]>('tools.allow');
   const deny = [...(given.deny ?? []), ...(parts.read<string[]>('tools.deny') ?? [])];

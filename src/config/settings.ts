@@ -1,19 +1,19 @@
-/** Everything in a file but servers and profiles: our own sections, and the settings that other shapes spell differently. */
+/** Reads all settings of a file except servers and profiles: our own sections, and settings under other clients' names. */
 import { messageOf } from '../errors.ts';
 import type { Filter, Place, Settings, Token } from './config.ts';
+import type { Diagnostics } from './diagnostics.ts';
+import { absolutePath, type Environment, pathsOf } from './environment.ts';
 import { expandText } from './expander.ts';
 import { type Field, SETTINGS } from './fields.ts';
-import type { Findings } from './findings.ts';
-import { inside, isRecord, type JsonRecord, own, type Path } from './json.ts';
-import { readField, readFields } from './read.ts';
-import { absolutePath, pathsOf, type World } from './world.ts';
+import { inside, isRecord, type JsonRecord, own, type Path } from './json-data.ts';
+import { readField, readFields } from './validate.ts';
 
-/** Settings as far as they are written; sections merge, lists and values replace. */
+/** The settings that a file sets. In a merge, sections are merged; lists and values are replaced. */
 export type PartialSettings = {
   [S in keyof Settings]?: Settings[S] extends JsonRecord ? Partial<Settings[S]> : Settings[S];
 };
 
-/** A setting under a foreign name. */
+/** A setting under another client's name. */
 interface Renamed {
   path: Path;
   to: readonly [section: string, key: string];
@@ -53,10 +53,10 @@ const RENAMED: readonly Renamed[] = [
   },
 ];
 
-/** Top-level keys of other shapes that hold settings. */
+/** Top-level keys of other clients' files that hold settings. */
 export const RENAMED_KEYS: readonly string[] = [...new Set(RENAMED.map(({ path }) => String(path[0])))];
 
-/** Parts of other shapes that have no counterpart, with where to write it instead. */
+/** Keys of other clients' files that are not converted, with the text to write instead. */
 const NOT_CARRIED: readonly { path: Path; instead: string }[] = [
   { path: ['server', 'cors'], instead: '"http": {"cors": {"origins": ["https://…"]}}' },
   { path: ['logging'], instead: '"log": {"level": "info"}' },
@@ -69,11 +69,11 @@ export const DROPPED_KEYS: readonly string[] = NOT_CARRIED.filter(({ path }) => 
 
 export interface SettingsContext {
   file: string;
-  findings: Findings;
-  world: World;
+  findings: Diagnostics;
+  world: Environment;
 }
 
-/** What the document says; a name of ours wins over a foreign one. */
+/** Reads the settings of a document. Our own name of a setting wins over another client's name. */
 export function readSettings(document: JsonRecord, { file, findings, world }: SettingsContext): PartialSettings {
   const root: Place = { file, path: [] };
   const settings = readRenamed(document, root, findings);
@@ -83,15 +83,15 @@ export function readSettings(document: JsonRecord, { file, findings, world }: Se
   }
   for (const { path, instead } of NOT_CARRIED) {
     if (valueAt(document, path) === undefined) continue;
-    const message = `"${path.join('.')}" is not carried over`;
+    const message = `"${path.join('.')}" is ignored`;
     findings.warn({ message, place: inside(root, ...path), part: 'key', hint: `write ${instead}` });
   }
-  // Every value was read by the table, which is typed by Settings.
+  // The cast is safe: the table that read every value is typed by Settings.
   const read = settings as PartialSettings;
   return { ...read, ...completeHttp(read.http, root), ...filesOf(read, { file, findings, world }) };
 }
 
-function readRenamed(document: JsonRecord, root: Place, findings: Findings): JsonRecord {
+function readRenamed(document: JsonRecord, root: Place, findings: Diagnostics): JsonRecord {
   const settings: JsonRecord = {};
   for (const { path, to, field, seconds, convert } of RENAMED) {
     const written = valueAt(document, path);
@@ -113,7 +113,7 @@ function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((inner, key) => (isRecord(inner) ? own(inner, String(key)) : undefined), value);
 }
 
-/** Tokens get the fields that they left out. */
+/** Adds the default fields and the place to each token. */
 function completeHttp(http: PartialSettings['http'], root: Place): Pick<PartialSettings, 'http'> {
   if (http?.auth === undefined) return {};
   const tokens: (Partial<Token> & Pick<Token, 'name' | 'token'>)[] = http.auth.tokens ?? [];
@@ -129,7 +129,7 @@ function completeHttp(http: PartialSettings['http'], root: Place): Pick<PartialS
   return { http: { ...http, auth: { tokens: complete } } };
 }
 
-/** The paths of logs are settled here, where the folder of the file is known. */
+/** Makes the paths of the log and the audit log absolute, relative to the folder of the file. */
 function filesOf(settings: PartialSettings, context: SettingsContext): PartialSettings {
   const { log, audit } = settings;
   return {

@@ -1,7 +1,7 @@
-/** The shapes of file that are accepted as they are: where each keeps its servers, and what it implies. */
-import { isNote, isNoteEntry, isRecord, type JsonRecord, own, type Path } from './json.ts';
-import type { Dialect } from './parts.ts';
-import { TYPES } from './target.ts';
+/** The accepted file shapes: the location of the servers in each, and the settings that it implies. */
+import { isNote, isNoteEntry, isRecord, type JsonRecord, own, type Path } from './json-data.ts';
+import type { Dialect } from './server-fields.ts';
+import { TYPES } from './server-target.ts';
 
 /** A map or a list of servers. */
 export interface Container {
@@ -10,14 +10,14 @@ export interface Container {
   dialect: Dialect;
 }
 
-/** What a document turned out to hold. */
+/** The servers that were found in a document. */
 export interface Found {
   containers: Container[];
-  /** Settings that the shape implies; anything written wins. */
+  /** Settings that the shape implies; settings that a file sets win. */
   defaults: JsonRecord;
-  /** Whether another key of the document switches a server off. */
+  /** True if another key of the document disables this server. */
   excludes(name: string): boolean;
-  /** Keys inside of `mcp` that mean nothing. */
+  /** Unknown keys inside `mcp`. */
   unknown: Path[];
 }
 
@@ -32,7 +32,7 @@ const at =
   (value: unknown): Container[] => [{ path, value, dialect }];
 const present = (value: unknown): boolean => value !== undefined;
 
-/** By top-level key; a document may have several. `mcp` and the bare map follow below. */
+/** Shapes by top-level key; a document may have several. `mcpContainers` and `bareMap` handle the other shapes. */
 const SHAPES = {
   mcpServers: [{ matches: present, containers: at(['mcpServers']) }],
   mcp_servers: [{ matches: present, containers: at(['mcp_servers']) }],
@@ -58,7 +58,7 @@ const SHAPES = {
   extensions: [{ matches: isRecord, containers: gooseContainers }],
 } as const satisfies Record<string, readonly Shape[]>;
 
-/** Top-level keys that some shape owns. */
+/** Top-level keys that belong to a shape. */
 export const SHAPE_KEYS: readonly string[] = [...Object.keys(SHAPES), 'inputs'];
 
 export function findServers(document: JsonRecord): Found {
@@ -77,7 +77,7 @@ export function findServers(document: JsonRecord): Found {
   };
 }
 
-/** Servers that Claude Code keeps for one project, in `projects.<folder>.mcpServers`; they are not taken. */
+/** Returns the servers of single projects of Claude Code, in `projects.<folder>.mcpServers`. mcpx does not load them. */
 export function projectServers(document: JsonRecord): { project: string; path: Path; names: string[] }[] {
   const projects = own(document, 'projects');
   return Object.entries(isRecord(projects) ? projects : {}).flatMap(([project, value]) => {
@@ -87,7 +87,7 @@ export function projectServers(document: JsonRecord): { project: string; path: P
   });
 }
 
-/** A document that is nothing but servers. */
+/** Returns the document itself as a map of servers if it contains nothing else. */
 function bareMap(document: JsonRecord): Container[] {
   const entries = Object.entries(document).filter(([key, value]) => !isNoteEntry(key, value));
   if (entries.length === 0 || !entries.every(([, value]) => looksLikeServer(value))) return [];
@@ -96,7 +96,7 @@ function bareMap(document: JsonRecord): Container[] {
 
 const MARKS = ['command', 'cmd', 'url', 'httpUrl', 'serverUrl', 'uri', 'baseUrl', 'module'];
 
-/** Only such a value can be told from a setting. A server may be called "url": then the value is a map of servers. */
+/** True if a value has a field that only servers have. If the value of "url" is a server itself, "url" is the name of a server. */
 export function looksLikeServer(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const type = own(value, 'type');
@@ -106,7 +106,7 @@ export function looksLikeServer(value: unknown): boolean {
   );
 }
 
-/** Goose's extensions; other programs keep other things under that key. */
+/** Returns Goose's extensions. Entries that other programs keep under that key are ignored. */
 function gooseContainers(extensions: unknown): Container[] {
   const isExtension = (value: unknown): boolean =>
     isRecord(value) && (typeof value.type === 'string' || isRecord(value.config) || looksLikeServer(value));
@@ -117,7 +117,7 @@ function gooseContainers(extensions: unknown): Container[] {
 
 const MCP_KEYS = ['enabled', 'servers', 'resolutionStrategy', 'allowed', 'excluded', 'serverCommand', 'inputs'];
 
-/** `mcp` holds a list or a map under `servers`, or the servers themselves. */
+/** Returns the servers in `mcp`: a list or a map under `servers`, or the entries of `mcp` itself. */
 function mcpContainers(mcp: unknown): Container[] {
   if (!isRecord(mcp)) return [{ path: ['mcp'], value: mcp, dialect: {} }];
   if (own(mcp, 'enabled') === false) return [];
@@ -130,7 +130,7 @@ function mcpContainers(mcp: unknown): Container[] {
   ];
 }
 
-/** OpenCode switches a server of another file off with `{"enabled": false}`. */
+/** True if a value is a server, or `{"enabled": false}`, with which OpenCode disables a server of another file. */
 function isEntry(value: unknown): boolean {
   const keys = isRecord(value) ? Object.keys(value) : [];
   const isSwitch = keys.length > 0 && keys.every((key) => key === 'enabled' || key === 'disabled');
@@ -144,7 +144,7 @@ function unknownInMcp(mcp: JsonRecord): Path[] {
   return unknown.map(([key]) => ['mcp', key]);
 }
 
-/** Gemini names the servers that are on, or those that are off, apart from the servers. */
+/** Reads Gemini's lists of allowed and excluded servers. */
 function exclusion(mcp: unknown): (name: string) => boolean {
   if (!isRecord(mcp)) return () => false;
   const [allowed, excluded] = [own(mcp, 'allowed'), own(mcp, 'excluded')];

@@ -1,7 +1,7 @@
-/** A `Config` as the canonical file that would say the same, for `config show`; secrets that stand in it are starred out. */
+/** Converts a `Config` to the equivalent canonical file for `config show`, with secrets masked. */
 import { type Config, type Filter, type Profile, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
 import { type Field, SERVER, SETTINGS } from './fields.ts';
-import { isRecord, type JsonRecord, own, sameJson } from './json.ts';
+import { isRecord, type JsonRecord, own, sameJson } from './json-data.ts';
 import { isCredentialName, maskArgs, maskText, maskValue } from './redact.ts';
 import { formatDuration, formatSize } from './units.ts';
 
@@ -18,7 +18,7 @@ export function describeConfig(config: Pick<Config, 'settings' | 'profiles'>): J
   };
 }
 
-/** `["profiles", "work", "mcpServers", "jira"]`, or the same in the older shape. */
+/** True if the place is inside a profile, such as `["profiles", "work", "mcpServers", "jira"]`, or in the older shape. */
 function belongsToProfile({ place }: ServerSpec): boolean {
   return place.path.length === 4 && place.path[2] === 'mcpServers';
 }
@@ -39,7 +39,7 @@ function describeProfile({ enabled, servers, front, ...filters }: Profile, all: 
   };
 }
 
-/** One entry of `mcpServers`, without what is the default anyway. */
+/** Returns one entry of `mcpServers` without fields that have their default value. */
 export function describeServer(spec: ServerSpec): JsonRecord {
   const { name: _name, title: _title, label: _label, place: _place, type, ...fields } = redactSpec(spec);
   const entries = Object.entries(fields).filter(([key, value]) => !isDefault(key, value));
@@ -47,7 +47,7 @@ export function describeServer(spec: ServerSpec): JsonRecord {
   return { type, ...Object.fromEntries(shown) };
 }
 
-/** The server with the secrets in its values starred out; placeholders stay as they are written. */
+/** Returns the server with the secrets in its values masked; placeholders stay as written. */
 export function redactSpec<T extends ServerSpec>(spec: T): T {
   if (spec.type === 'stdio') return { ...spec, args: maskArgs(spec.args), env: maskRecord(spec.env) };
   if (!('url' in spec)) return spec;
@@ -62,7 +62,7 @@ function maskRecord<T>(values: Record<string, T>): Record<string, T> {
   return Object.fromEntries(masked);
 }
 
-/** Keys whose name decides: the id and the scopes of an OAuth client are no secret, and its secret is. */
+/** Masks OAuth values by their keys: the client's id and scopes are public, its secret is not. */
 function maskNamed(values: JsonRecord): JsonRecord {
   const masked = Object.entries(values).map(([name, value]) => {
     if (isRecord(value)) return [name, maskNamed(value)];
@@ -86,7 +86,7 @@ function filtersOf(profile: Pick<Profile, 'tools' | 'resources' | 'prompts'>): R
   return Object.fromEntries(filters.filter(([, filter]) => Object.keys(filter).length > 0));
 }
 
-/** The inverse of reading: durations and sizes as one would write them, tokens starred out. */
+/** Converts a value back to the form in the file: durations and sizes with units, tokens masked. */
 function written(field: Field, value: unknown): unknown {
   if (typeof value === 'number' && field.kind === 'duration') return formatDuration(value);
   if (typeof value === 'number' && field.kind === 'size') return formatSize(value);

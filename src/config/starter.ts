@@ -1,4 +1,4 @@
-/** The config that a first run writes: empty, with examples to uncomment. */
+/** The config that a first run writes: it has no servers, and examples to uncomment. */
 
 export const STARTER = `{
   // The MCP servers that mcpx puts behind its two tools. Any client's "mcpServers" can be pasted here unchanged.
@@ -10,7 +10,7 @@ export const STARTER = `{
     // "time": { "type": "builtin" },
   },
 
-  // Named sets of servers with their own rules; without this there is one, "default", with everything.
+  // Named sets of servers with their own rules. Without this key, the profile "default" has all servers.
   // "profiles": { "default": { "servers": ["*"] }, "readonly": { "servers": ["filesystem"], "tools": { "deny": ["filesystem.write_*"] } } },
 
   // Where "mcpx serve --http" listens.

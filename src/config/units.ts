@@ -1,9 +1,9 @@
-/** Durations and sizes as people write them: `"60s"`, `"4mb"`, or plain milliseconds and bytes. */
+/** Parses and formats durations and sizes: `"60s"`, `"4mb"`, or numbers in milliseconds and bytes. */
 
-/** The longest delay a timer can hold, in ms; a larger one would fire at once. */
+/** The longest delay of a Node timer in ms; a timer with a longer delay fires at once. */
 export const MAX_DURATION = 2 ** 31 - 1;
 
-/** For the JSON Schema as well as for the reader. */
+/** The JSON Schema and the reader use these patterns. */
 export const DURATION_PATTERN = '^\\d+(\\.\\d+)? ?(ms|s|m|h)$';
 export const SIZE_PATTERN = '^\\d+(\\.\\d+)? ?([bB]|[kK][bB]|[mM][bB]|[gG][bB])$';
 
@@ -22,19 +22,19 @@ const BYTES = new Map([
   ['b', 1],
 ]);
 
-/** Milliseconds, or undefined for what is no duration. */
+/** Returns milliseconds, or undefined if the value is not a duration. */
 export function parseDuration(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
   return typeof value === 'string' && DURATION.test(value) ? withUnit(value, MS) : undefined;
 }
 
-/** Bytes, or undefined for what is no size. */
+/** Returns bytes, or undefined if the value is not a size. */
 export function parseSize(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
   return typeof value === 'string' && SIZE.test(value) ? withUnit(value.toLowerCase(), BYTES) : undefined;
 }
 
-/** The shortest exact form: 60000 is `1m`, 1500 is `1500ms`. */
+/** Returns the shortest exact form: 60000 is `1m`, 1500 is `1500ms`. */
 export function formatDuration(ms: number): string {
   return shortest(ms, MS);
 }

@@ -1,16 +1,17 @@
-/** The transparent front: every tool of the profile under its exposed name; nothing but names is changed. */
-import type { Item, Tool } from '../catalog/list.ts';
-import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/names.ts';
+/** The aggregate front: lists every tool of the profile under its exposed name; changes only names and URIs. */
+
+import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/exposed-names.ts';
+import type { Item, Tool } from '../catalog/listing.ts';
 import { McpxError, RpcError } from '../errors.ts';
-import type { ServerView, ToolResult, Way } from '../router/router.ts';
+import type { RequestContext, ServerView, ToolResult } from '../router/router.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
-import { dialectOf } from './dialect.ts';
-import { errorResult } from './explain.ts';
-import type { Face, FrontDeps } from './front.ts';
+import { dialectOf } from './compact/dialect.ts';
+import { errorResult } from './compact/explain.ts';
+import type { Face, FrontDeps } from './front-interface.ts';
 import { joinInstructions } from './instructions.ts';
-import { exposeLinks, exposePage } from './links.ts';
-import { provenance } from './natives.ts';
-import { seek } from './seek.ts';
+import { provenance } from './prompts-resources.ts';
+import { refreshAndFind } from './refresh-and-find.ts';
+import { exposePage, rewriteUris } from './rewrite-uris.ts';
 
 interface Target extends Named {
   tool: Tool;
@@ -41,15 +42,17 @@ export function createAggregate(deps: FrontDeps): Face {
         find: () => table().get(name),
         mayHave: ({ name: server, entry }: ServerView) => mayBeOf(entry.spec.label ?? server, name, settings.naming),
       };
-      return seek(sought, deps).then((found) => callTarget(found ?? missing(name, way), args, way));
+      return refreshAndFind(sought, deps).then((found) =>
+        callTarget(found ?? unlisted(name) ?? missing(name, way), args, way),
+      );
     },
   };
 
-  function callTarget({ server, name: tool }: Named, args: unknown, way: Way): Promise<ToolResult> {
+  function callTarget({ server, name: tool }: Named, args: unknown, way: RequestContext): Promise<ToolResult> {
     return router.call({ ...way, server, tool, arguments: args, mode: 'verbatim', questions: 'pass' }).then(
-      (result) => exposeLinks(result, server, settings.naming.resources),
+      (result) => rewriteUris(result, server, settings.naming.resources),
       (error) => {
-        // Held back by mcpx and not by the server: the model is told, and can tell its user.
+        // mcpx refused the call, not the server: the model gets the reason as a tool error.
         if (error instanceof McpxError && error.code === 'refused')
           return errorResult(error, dialectOf(settings.front));
         throw error;
@@ -57,7 +60,21 @@ export function createAggregate(deps: FrontDeps): Face {
     );
   }
 
-  function missing(name: string, way: Way): never {
+  /**
+   * Returns the tool that the name means on a server that could not be listed. The call is recorded, and its error is
+   * the server's failure.
+   */
+  function unlisted(name: string): Named | undefined {
+    const { style, separator } = settings.naming;
+    if (style !== 'prefix') return undefined;
+    for (const { name: server, entry } of router.servers()) {
+      const prefix = `${entry.spec.label ?? server}${separator}`;
+      if (router.awaits(server) && name.startsWith(prefix)) return { server, name: name.slice(prefix.length) };
+    }
+    return undefined;
+  }
+
+  function missing(name: string, way: RequestContext): never {
     router.missed('tool', (denied) => exposeNames(denied, settings.naming).table.get(name), way);
     throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
   }

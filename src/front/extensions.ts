@@ -1,18 +1,17 @@
-/** Extensions of servers: announced where mcpx can tell which server is meant by their methods, which it relays unchanged. */
-import { exposeNames } from '../catalog/names.ts';
-import { type Located, locateUri } from '../catalog/uris.ts';
+/** Announces server extensions and relays their methods unchanged, if a method identifies its server. */
+import { exposeNames } from '../catalog/exposed-names.ts';
+import { type Located, locateUri } from '../catalog/exposed-uris.ts';
 import { RpcError } from '../errors.ts';
+import { TASKS_EXTENSION } from '../mcp/tasks.ts';
 import type { Router, ServerView } from '../router/router.ts';
 import { isRecord, METHOD_NOT_FOUND, type Params } from '../wire/message.ts';
-import type { FrontDeps } from './front.ts';
-import type { Native } from './natives.ts';
+import type { FrontDeps } from './front-interface.ts';
+import type { NativeMethod } from './prompts-resources.ts';
 
-/** The extension that has tasks in the modern era. */
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
-/** Extensions that several servers may have at once: they have no methods but those that mcpx knows. */
+/** Extensions that several servers may have at once, because mcpx routes all their methods. */
 const ROUTED: ReadonlySet<string> = new Set([TASKS_EXTENSION, 'io.modelcontextprotocol/ui']);
 
-/** The first words of the methods of MCP itself, of either side. */
+/** First segments of the methods that MCP itself defines, for clients and servers. */
 const OWN: ReadonlySet<string> = new Set(
   ['initialize', 'ping', 'server', 'subscriptions', 'tools', 'prompts', 'resources', 'completion', 'logging'].concat([
     'tasks',
@@ -23,12 +22,12 @@ const OWN: ReadonlySet<string> = new Set(
   ]),
 );
 
-/** Whether a method can be one of an extension. */
+/** True if the method may belong to an extension. */
 export function isExtensionMethod(method: string): boolean {
   return method.includes('/') && !OWN.has(topicOf(method));
 }
 
-/** The extensions that a front announces: of each what the first server says that has it. */
+/** Returns the extensions that a front announces, each with the settings of the first server that has it. */
 export function announcedExtensions(servers: ServerView[], router: Pick<Router, 'seesAll'>): Params {
   const announced = new Map<string, unknown>();
   for (const [id, owners] of ownersById(servers)) {
@@ -41,8 +40,8 @@ export function announcedExtensions(servers: ServerView[], router: Pick<Router, 
 
 type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed'>;
 
-/** What answers a method that mcpx does not know; undefined for one that no extension can have. */
-export function createExtensionRelay({ router, settings, listed }: Deps): (method: string) => Native | undefined {
+/** Returns the handler of an unknown method; undefined if no extension can define that method. */
+export function createExtensionRelay({ router, settings, listed }: Deps): (method: string) => NativeMethod | undefined {
   return (method) => {
     if (!isExtensionMethod(method)) return undefined;
     return async (params, way) => {
@@ -63,7 +62,10 @@ export function createExtensionRelay({ router, settings, listed }: Deps): (metho
   };
 }
 
-/** The servers that may have a method: those with an extension of that name, else all that have an extension mcpx does not know. */
+/**
+ * Returns the servers that may implement a method: those with an extension of that name, else all with an extension
+ * that mcpx does not route.
+ */
 function ownersOf(method: string, router: Pick<Router, 'servers' | 'seesAll'>): ServerView[] {
   const open = router.servers().filter(({ name }) => router.seesAll(name));
   const byId = [...ownersById(open)].filter(([id]) => !ROUTED.has(id));
@@ -73,12 +75,12 @@ function ownersOf(method: string, router: Pick<Router, 'servers' | 'seesAll'>): 
 
 interface Target {
   server: ServerView | undefined;
-  /** As the server itself calls it. */
+  /** The server's own URI. */
   uri?: string;
   name?: string;
 }
 
-/** The server whose URI or name is in the params, where it is one of the owners. */
+/** Returns the server whose URI or name is in the params, if it is one of the owners. */
 function targetOf({ uri, name }: Params, owners: ServerView[], { naming }: Deps['settings']): Target | undefined {
   const viewOf = (server: string) => owners.find((owner) => owner.name === server);
   if (typeof uri === 'string') {
@@ -105,7 +107,7 @@ function ownersById(servers: ServerView[]): Map<string, ServerView[]> {
 }
 
 function extensionsOf(server: ServerView | undefined): Params {
-  const { extensions } = server?.entry.hello?.capabilities ?? {};
+  const { extensions } = server?.entry.handshake?.capabilities ?? {};
   return isRecord(extensions) ? extensions : {};
 }
 

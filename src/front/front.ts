@@ -1,148 +1,49 @@
-/** One downstream session: the MCP methods every front answers, around the face that the session was opened with. */
-import type { Wanted } from '../catalog/catalog.ts';
-import type { ListKind, Tool } from '../catalog/list.ts';
-import { pageOf } from '../catalog/pages.ts';
-import type { ToolSearch } from '../catalog/search.ts';
-import type { FrontKind, Settings } from '../config/config.ts';
+/** One downstream session: handles the MCP methods, and delegates tools to the compact or the aggregate front. */
+import { pageOf } from '../catalog/pagination.ts';
+import type { FrontKind } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
-import { towards } from '../router/reverse.ts';
-import type { Router, ToolResult, Way } from '../router/router.ts';
-import type { Shelf } from '../router/shelf.ts';
-import type { Wishes } from '../router/wishes.ts';
-import type { Connection } from '../upstream/connection.ts';
-import type { Caller } from '../upstream/pool.ts';
-import type { Inputs } from '../upstream/rounds.ts';
-import {
-  INVALID_PARAMS,
-  isRecord,
-  METHOD_NOT_FOUND,
-  type Params,
-  type RpcNotification,
-  type RpcRequest,
-} from '../wire/message.ts';
-import type { Incoming, RequestOptions } from '../wire/peer.ts';
+import type { RequestContext, ToolResult } from '../router/router.ts';
+import { toClient } from '../router/server-requests.ts';
+import { INVALID_PARAMS, isRecord, METHOD_NOT_FOUND, type Params } from '../wire/message.ts';
 import { createAggregate } from './aggregate.ts';
-import { createChanges } from './changes.ts';
-import { settingsOf } from './clients.ts';
-import { createCompact } from './compact.ts';
+import { createCompact } from './compact/compact.ts';
+import { keptBy } from './compact/inspect-result.ts';
+import type { ClientResults } from './compact/result-store.ts';
 import { createExtensionRelay } from './extensions.ts';
-import { createGate } from './gate.ts';
-import { createHearing } from './hearing.ts';
-import type { Meter } from './meter.ts';
-import { createNatives } from './natives.ts';
-import { createPages } from './pages.ts';
-import { createRootsQuestion } from './roots.ts';
-import { keptBy } from './stored.ts';
-import { createTaskMethods } from './tasks.ts';
-import { introduce, onlyServer } from './welcome.ts';
-
-/** What a listener knows of the client it serves. */
-export interface Downstream {
-  /** Unique per session. */
-  key: string;
-  /** Absent: as long as the session. Of a `request` that stands alone nothing is known afterwards but its token. */
-  lasts?: 'request';
-  /** A notification that belongs to no request; dropped where the client has no stream for it. */
-  notify(method: string, params?: Params): void;
-  /** Asks what belongs to no request; absent where the client cannot be asked so. */
-  ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
-}
-
-/** A request of a downstream under way, and the way back to whoever made it. */
-export interface Exchange {
-  /** Aborted when the client cancels the request or goes away. */
-  signal: AbortSignal;
-  /** Sends progress under the client's own token; absent when it gave none. */
-  progress?: ((params: Params) => void) | undefined;
-  /** A notification that belongs to this request: over HTTP it goes on the request's own stream. False for what is not wanted. */
-  notify?: (method: string, params?: Params) => unknown;
-  /** Asks the client something on behalf of this request; absent where it cannot be asked. */
-  ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
-  /** Where the client takes questions as results: what it has answered so far. */
-  inputs?: Inputs;
-  /** The id of the HTTP request that brought it. */
-  requestId?: string | undefined;
-  /** Whether the listener can write a result that is still in bytes, see `Verbatim`. */
-  verbatim?: boolean;
-}
-
-/** Everything a front needs of a profile. */
-export interface FrontDeps {
-  router: Router;
-  /** Who the client is; learns it when the client introduces itself. */
-  caller: Caller;
-  /** In the compact front they follow the client: read them for each request. */
-  readonly settings: Settings;
-  wishes: Wishes;
-  /** Told what a client reads, and what it would have read without mcpx. */
-  meter: Meter;
-  /** Where results of this client that are too large to be sent are kept. */
-  shelf: Shelf;
-  search: ToolSearch;
-  /** Resolves when the tools of every upstream were listed, or `all` of its lists, or after the configured wait, or `wait` ms where that is less. */
-  listed(wait?: number, lists?: 'tools' | 'all'): Promise<void>;
-  /** Asks a server again for this client, for a name that is not known. */
-  verify(server: string, wanted?: Wanted): Promise<void>;
-  /** Whether servers are being listed for the first time. */
-  isListing?(): boolean;
-}
-
-/** What makes a front different from another. */
-export interface Face {
-  instructions(): string | undefined;
-  /** ms that `tools/list` waits for servers that were never listed, where that is less than configured. */
-  listWait?: number;
-  tools(): Tool[];
-  /** One of them as its server defines it; absent where all are ours. */
-  tool?(name: string): Tool | undefined;
-  /** Which lists of this front change when those of the servers do; absent: the same. */
-  affected?(kinds: ReadonlySet<ListKind>): Iterable<ListKind>;
-  call(name: string, args: unknown, way: Way): Promise<ToolResult>;
-}
-
-export interface Front {
-  /** The key of its downstream. */
-  readonly key: string;
-  /** The name of its token. */
-  readonly principal: string | undefined;
-  /** Answers a request; throws RpcError or McpxError for what must be a protocol error. */
-  request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
-  /** The definition of a tool of a server that is shown under this name. */
-  tool?(name: string): Tool | undefined;
-  notification(notification: RpcNotification): void;
-  /** What the profile offers has changed, or one server of it. */
-  changed(kinds: Iterable<ListKind>, server?: string): void;
-  /** An upstream said something that belongs to no call, on that connection. */
-  heard(server: string, method: string, params: Params | undefined, spoke?: Connection): void;
-  /** An upstream that serves this client alone asks it something that belongs to no call. */
-  asked(server: string, request: RpcRequest, incoming: Incoming): Promise<unknown>;
-  /** The client has gone. */
-  close(): void;
-}
+import type { Downstream, Face, Front, FrontDeps } from './front-interface.ts';
+import { introduce, onlyServer } from './initialize.ts';
+import { settingsOf } from './known-clients.ts';
+import { createChanges } from './list-changed.ts';
+import { createHearing } from './notifications.ts';
+import { createPromptsResources } from './prompts-resources.ts';
+import { createTaskMethods } from './task-methods.ts';
+import { createInitializedGuard } from './until-initialized.ts';
+import { createPages } from './url-elicitation.ts';
+import { createRootsQuestion } from './workspace-roots.ts';
 
 const FACES = {
   compact: createCompact,
   aggregate: createAggregate,
 } as const satisfies Record<FrontKind, (deps: FrontDeps) => Face>;
 
-type Method = (params: Params, way: Way) => unknown;
+type Method = (params: Params, way: RequestContext) => unknown;
 
 export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downstream): Front {
-  const { caller, wishes, settings } = deps;
-  // Nothing is told to a client that has not said hello; requests that stand alone have nothing to say first.
-  const ready = createGate();
-  if (downstream.lasts === 'request') ready.open();
+  const { caller, subscriptions, settings } = deps;
+  // Notifications wait until the client has completed the handshake; a client without a session has none.
+  const ready = createInitializedGuard();
+  if (downstream.stateless) ready.open();
   const arrive = () => {
     if (ready.isOpen) return;
-    wishes.join(caller.key);
+    subscriptions.join(caller.key);
     ready.open();
   };
   const tailored = settingsOf(settings, caller);
   const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`), deps.isListing);
-  const shelf = announcing(deps.shelf, () => changes.add(['resources']));
+  const clientResults = announcing(deps.clientResults, () => changes.add(['resources']));
   const face = FACES[kind]({
     ...deps,
-    shelf,
+    clientResults,
     get settings() {
       return kind === 'compact' ? tailored() : settings;
     },
@@ -150,10 +51,10 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   const roots = createRootsQuestion(deps.router);
   const pages = createPages();
   const isTransparent = () => kind === 'aggregate' && onlyServer(deps.router.servers(), settings) !== undefined;
-  /** Where requests stand alone: what asks their client, on behalf of one that is under way. */
-  const askers = new Set<Way['ask']>();
+  /** The functions that reach a client without a session, one per request in progress. */
+  const askers = new Set<RequestContext['ask']>();
 
-  function callTool(params: Params, way: Way): Promise<ToolResult> {
+  function callTool(params: Params, way: RequestContext): Promise<ToolResult> {
     const { name, arguments: args } = params;
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, '"name" must be a string');
     const extra = extraOf(params, way);
@@ -163,7 +64,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
   }
 
   const methods = new Map<string, Method>([
-    ...createNatives(deps, kind === 'compact' ? keptBy(shelf) : undefined),
+    ...createPromptsResources(deps, kind === 'compact' ? keptBy(clientResults) : undefined),
     ...(kind === 'aggregate' ? createTaskMethods(deps) : []),
     ['initialize', (params) => introduce(params, { kind, face, deps })],
     ['ping', () => ({})],
@@ -178,7 +79,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     key: downstream.key,
     principal: caller.principal,
     request({ method, params = {} }, { signal, progress, notify, ask, inputs, requestId, verbatim }) {
-      // Some clients never say so, and go ahead.
+      // Some clients never send `notifications/initialized`.
       if (method !== 'initialize') arrive();
       const answer = methods.get(method) ?? extension?.(method);
       if (answer === undefined) return Promise.reject(new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`));
@@ -187,7 +88,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       const asking = ask && pages.noting(ask);
       if (asking && !downstream.ask) askers.add(asking);
       const back = { caller, notify: told, ask: asking, isTransparent };
-      const way: Way = { ...back, signal, progress, inputs, meta: meta.meta, requestId, verbatim };
+      const way: RequestContext = { ...back, signal, progress, inputs, meta: meta.meta, requestId, verbatim };
       return begun(answer, meta.params, way).then(
         (result) => {
           changes.answered(method, params);
@@ -203,25 +104,25 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     },
     tool: (name) => face.tool?.(name),
     notification({ method }) {
-      // Cancellation and progress were handled by the listener.
+      // The listener handles cancellation and progress.
       if (method === 'notifications/initialized') arrive();
       if (method !== 'notifications/roots/list_changed') return;
       roots.forget();
       caller.rootsRevision = (caller.rootsRevision ?? 0) + 1;
-      wishes.rootsChanged(caller.key);
+      subscriptions.rootsChanged(caller.key);
     },
-    async asked(server, request, incoming) {
-      // Nothing is asked of a client before it has said that it is ready.
+    async onServerRequest(server, request, incoming) {
+      // The client receives no request before it is initialized.
       if (downstream.ask) await ready.opened;
       const ask = downstream.ask ? pages.noting(downstream.ask) : [...askers].at(-1);
-      return towards(server, { caller, ask, isTransparent }).asked(request, incoming);
+      return toClient(server, { caller, ask, isTransparent }).onServerRequest(request, incoming);
     },
     changed(kinds, server) {
-      // Whoever has listed nothing yet will be shown what there is by then.
+      // A client that is not initialized has listed nothing yet.
       if (!ready.isOpen) return;
       if (server === undefined || deps.router.sees(server)) changes.add(face.affected?.(new Set(kinds)) ?? kinds);
     },
-    heard(...said) {
+    onNotification(...said) {
       if (ready.isOpen) hear(...said);
       else ready.later(() => hear(...said));
     },
@@ -229,26 +130,26 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
       ready.forget();
       ready.open();
       changes.close();
-      shelf.clear();
-      wishes.leave(caller.key);
+      clientResults.clear();
+      subscriptions.leave(caller.key);
     },
   };
 }
 
-/** What is kept is listed as a resource, so that a change of it is a change of the list. */
-function announcing(shelf: Shelf, changed: () => void): Shelf {
+/** Announces a change of the resource list for each stored result, because stored results are resources. */
+function announcing(clientResults: ClientResults, changed: () => void): ClientResults {
   return {
-    ...shelf,
+    ...clientResults,
     async put(kept) {
-      const stored = await shelf.put(kept);
+      const stored = await clientResults.put(kept);
       if (!('notKept' in stored)) changed();
       return stored;
     },
   };
 }
 
-/** Always a promise, also where a method answers or throws at once; one that answers later is not wrapped in another. */
-function begun(method: Method, params: Params, way: Way): Promise<unknown> {
+/** Returns a promise even if the method throws synchronously; does not wrap a promise in another. */
+function begun(method: Method, params: Params, way: RequestContext): Promise<unknown> {
   try {
     const answer = method(params, way);
     return answer instanceof Promise ? answer : Promise.resolve(answer);
@@ -257,19 +158,19 @@ function begun(method: Method, params: Params, way: Way): Promise<unknown> {
   }
 }
 
-/** What a call holds beside the name and the arguments of the tool; hardly any holds more. */
-function extraOf(params: Params, { inputs }: Way): Params | undefined {
+/** Returns the params of a call other than `name` and `arguments`; undefined for most calls. */
+function extraOf(params: Params, { inputs }: RequestContext): Params | undefined {
   let extra: Params | undefined;
   for (const key of Object.keys(params)) {
     if (key === 'name' || key === 'arguments') continue;
-    // Tasks are no wish of the client in the modern era.
+    // In the modern era the server, not the client, decides whether a call becomes a task.
     if (key === 'task' && inputs !== undefined) continue;
     extra = { ...extra, [key]: params[key] };
   }
   return extra;
 }
 
-/** The progress token belongs to this hop; the rest of `_meta` is for the upstream. */
+/** Removes the progress token, which belongs to this hop; the rest of `_meta` goes upstream. */
 function passableMeta(params: Params): { params: Params; meta?: Params } {
   if (!isRecord(params._meta)) return { params };
   const { _meta, ...own } = params;

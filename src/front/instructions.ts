@@ -1,27 +1,27 @@
-/** Instructions of servers: whole where one server is looked up, and joined within a budget where a client is shown all of them. */
+/** Server instructions: complete for a single server, and joined within a budget for all servers. */
 import { clean, cut, oneLine } from '../render/text.ts';
 import type { ServerView } from '../router/router.ts';
 
-/** Characters of the joined instructions: less than the narrowest client passes on. */
+/** Maximum characters of the joined instructions; less than the strictest client passes on. */
 const BUDGET = 2000;
-/** Characters below which the instructions of a server say nothing. */
+/** Minimum characters per server for instructions to be useful. */
 const LEAST = 40;
-/** Code points of the instructions of one server. */
+/** Maximum code points of the instructions of one server. */
 const MAX_WHOLE = 10_000;
 
-/** What is told of a server: the words of the config, else its own. */
-export function aboutServer({ entry: { spec, hello } }: Pick<ServerView, 'entry'>): string {
-  return clean(spec.description ?? hello?.instructions ?? '').trim();
+/** Returns the description in the config, or else the server's own instructions. */
+export function aboutServer({ entry: { spec, handshake } }: Pick<ServerView, 'entry'>): string {
+  return clean(spec.description ?? handshake?.instructions ?? '').trim();
 }
 
-/** The lines about a server that do not fit behind its name in `short` code points. */
+/** Returns the complete instructions as lines if they do not fit on the server's line in `short` code points. */
 export function wholeInstructions(server: ServerView, short: number, room: number): string[] {
   const about = aboutServer(server);
   if (cut(oneLine(about), short) === oneLine(about)) return [];
   return [cut(about, Math.min(MAX_WHOLE, room)), ''];
 }
 
-/** The instructions of all servers, each after the name of its server; undefined where no server has any. */
+/** Returns the instructions of all servers, each after its server's name; undefined if no server has any. */
 export function joinInstructions(servers: ServerView[], budget = BUDGET): string | undefined {
   const all = servers
     .map((server) => ({ name: server.name, about: aboutServer(server) }))
@@ -36,7 +36,7 @@ export function joinInstructions(servers: ServerView[], budget = BUDGET): string
   return parts.length === 0 ? undefined : cut(parts.join('\n\n'), budget);
 }
 
-/** How much each one gets of `room`: as much as it needs, or an equal share of what others leave. */
+/** Divides `room`: each part gets what it needs, or an equal share of what the smaller parts leave. */
 function shareOut(needs: number[], room: number): number[] {
   const shares = needs.map(() => 0);
   const order = [...needs.keys()].sort((a, b) => (needs[a] ?? 0) - (needs[b] ?? 0));

@@ -1,42 +1,44 @@
-/** The audit log: one JSON line for every call, refusal and change, in files that only their owner reads. No arguments, no results, unless asked. */
+/** The audit log: one JSON line per call, refusal and change, in files that only the owner can read. Arguments and results are written only if configured. */
 import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { McpxError, messageOf } from '../errors.ts';
 import { codeOf, ensureFolder } from '../files.ts';
 import type { Log } from './log.ts';
-import type { CallRecord, Happening, Visit } from './observer.ts';
-import { AppendError, appendBounded, type Bounds } from './rotate.ts';
+import { AppendError, appendBounded, type Bounds } from './log-rotation.ts';
+import type { CallRecord, Happening, HttpExchange } from './observer.ts';
 
 export interface AuditOptions extends Bounds {
   file: string;
-  /** Writes arguments and results too. */
+  /** True if arguments and results are written too. */
   values: boolean;
-  /** Takes the secrets of the server of a call out of JSON. */
+  /** Removes the secrets of a call's server from JSON. */
   redact?: ((call: CallRecord, json: string) => string) | undefined;
   log: Pick<Log, 'error'>;
 }
 
 export interface Audit {
   hear(happening: Happening): void;
-  /** Why the file cannot be written just now; tries once more before it says so. */
+  /** Returns why the file cannot be written at the moment, after one more attempt; undefined if it can. */
   problem(): string | undefined;
-  /** Writes what is still waiting. */
+  /** Writes the pending lines. */
   close(): void;
 }
 
-/** Characters of the arguments, and of the result. */
+/** Maximum characters of the arguments, and of the result. */
 const MAX_VALUES = 64 * 1024;
-/** ms between two complaints about a file that cannot be written. */
+/** Milliseconds between two log lines about a file that cannot be written. */
 const COMPLAIN = 60_000;
-/** ms between two tries to write what could not be written. */
+/** Milliseconds between two attempts to write pending lines. */
 const RETRY = 5000;
-/** Bytes that wait for a file that cannot be written; lines beyond are counted. */
+/** Bytes that are kept pending while the file cannot be written; lines beyond that are dropped and counted. */
 const MAX_WAITING = 1024 * 1024;
 
-/** Throws McpxError('config') when the file cannot be written: who asks for an audit relies on it. */
+/**
+ * Throws McpxError('config') if the file cannot be written, because an operator who configures an audit relies on it.
+ */
 export function createAudit({ file, values, redact = (_, json) => json, log, ...bounds }: AuditOptions): Audit {
   let waiting = '';
-  /** Of earlier tries. */
+  /** The bytes of earlier attempts. */
   let unwritten = NOTHING;
   let dropped = 0;
   let scheduled = false;
@@ -110,7 +112,7 @@ function lost(lines: number): string {
   return lines === 0 ? '' : `, ${lines} lines are lost`;
 }
 
-/** Somebody may have removed the folder: it is made again. */
+/** Appends bytes to the file; creates the folder again if it was removed. */
 function append(file: string, bytes: Buffer, bounds: Bounds): void {
   try {
     appendBounded(file, bytes, bounds);
@@ -139,7 +141,7 @@ function open(file: string): void {
 
 function entryOf(happening: Happening, values: AuditOptions['redact']): Record<string, unknown> | undefined {
   if (happening.type === 'call_ended') return callEntry(happening.call, values);
-  if (happening.type === 'visit') return visitEntry(happening.visit);
+  if (happening.type === 'exchange') return exchangeEntry(happening.exchange);
   if (happening.type === 'reload') return { type: 'reload', ok: happening.ok };
   if (happening.type === 'admin') {
     const { type, ...entry } = happening;
@@ -162,14 +164,14 @@ function callEntry(call: CallRecord, values: AuditOptions['redact']): Record<str
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** Requests that never became a call because whoever sent them may not. */
-function visitEntry(visit: Visit): Record<string, unknown> | undefined {
-  if (!REFUSALS.has(visit.status) && !visit.hidden) return undefined;
-  const { request, method, path, status, principal, from } = visit;
+/** Returns the entry of a request that was refused before it became a call; undefined for any other request. */
+function exchangeEntry(exchange: HttpExchange): Record<string, unknown> | undefined {
+  if (!REFUSALS.has(exchange.status) && !exchange.hidden) return undefined;
+  const { request, method, path, status, principal, from } = exchange;
   return { type: 'request', request, token: principal, from, method, path, decision: 'denied', status };
 }
 
-/** What is too long is kept as the beginning of its text. */
+/** Returns the redacted value, or the beginning of its JSON if that is too long. */
 function bounded(value: unknown, redact: (json: string) => string): unknown {
   const text = JSON.stringify(value);
   if (text === undefined) return value;
@@ -178,7 +180,9 @@ function bounded(value: unknown, redact: (json: string) => string): unknown {
   return safe === text ? value : parsed(safe);
 }
 
-/** Where a secret was more than one text, no JSON may be left. */
+/**
+ * Parses redacted JSON; returns the text if a redacted secret spanned several strings, so that no valid JSON is left.
+ */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

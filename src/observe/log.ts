@@ -1,8 +1,8 @@
-/** Logging: one line per event on stderr, as text or JSON, and into a file where one is set; stdout is never touched. */
+/** Logging: one line per event on stderr, as text or JSON, and in a file if one is configured; never writes to stdout. */
 import { messageOf } from '../errors.ts';
-import { escapeInvisible } from '../invisible.ts';
-import { gather } from './gather.ts';
-import { appendBounded, type Bounds } from './rotate.ts';
+import { escapeInvisible } from '../invisible-characters.ts';
+import { createBatcher } from './batcher.ts';
+import { appendBounded, type Bounds } from './log-rotation.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 export type LogFields = Record<string, unknown>;
@@ -17,9 +17,9 @@ export interface Log {
 export interface LogOptions extends Bounds {
   level?: LogLevel;
   format?: 'text' | 'json';
-  /** Lines are appended here as well, within the bounds. */
+  /** A file to which lines are appended as well, within the bounds; null or absent for none. */
   file?: string | null;
-  /** Where lines go, each at once; stderr unless a test says otherwise. */
+  /** Receives each line at once, for tests; the default is stderr. */
   write?: (line: string) => void;
 }
 
@@ -30,8 +30,8 @@ export function createLog(options: LogOptions = {}): Log {
   const format = options.format === 'json' ? jsonLine : textLine;
   const write = options.write ?? writeError;
   const keep = options.file ? keeper(options.file, options, (said) => write(format(said))) : () => undefined;
-  // Several lines in one write: a busy gateway has thousands a second.
-  const lines = gather<Said>((said) => {
+  // Several lines share one write, because a busy gateway logs thousands of lines per second.
+  const lines = createBatcher<Said>((said) => {
     process.off('exit', lines.flush);
     const text = said.map(format).join('');
     write(text);
@@ -40,16 +40,16 @@ export function createLog(options: LogOptions = {}): Log {
 
   const emit = (level: keyof Log) => (message: string, fields?: LogFields) => {
     if (RANK[level] > rank) return;
-    // What is left is written at the end of the process.
+    // Pending lines are written when the process exits.
     if (lines.isEmpty) process.on('exit', lines.flush);
     lines.add({ at: Date.now(), level, message, fields });
-    // What went wrong may be the last thing that is said.
+    // Errors and warnings are written at once, because they may be the last lines before a crash.
     if (options.write !== undefined || RANK[level] < RANK.info) lines.flush();
   };
   return { error: emit('error'), warn: emit('warn'), info: emit('info'), debug: emit('debug') };
 }
 
-/** For callers that have nobody to tell. */
+/** A log that drops every line. */
 export const SILENT: Log = createLog({ level: 'silent' });
 
 function writeError(lines: string): void {
@@ -57,20 +57,25 @@ function writeError(lines: string): void {
 }
 
 export interface Said {
-  /** Epoch ms. */
+  /** Epoch milliseconds. */
   at: number;
   level: keyof Log;
   message: string;
   fields: LogFields | undefined;
 }
 
-/** What is ordinary as a whole is so in all its parts, and nearly every line is. */
+/**
+ * Formats one line as text. If the whole line is printable ASCII, as nearly every line is, its parts need no escaping.
+ */
 function textLine(said: Said): string {
   const line = `mcpx ${said.level}: ${said.message}${tailOf(said.fields, quick)}`;
   return `${new Date(said.at).toISOString()} ${ORDINARY.test(line) ? line : carefulLine(said)}\n`;
 }
 
-/** A message of several lines is indented from the second on, so that none of them looks like another message. */
+/**
+ * Escapes a line. A message of several lines is indented from the second line on, so that none of them looks like
+ * another message.
+ */
 function carefulLine({ level, message, fields }: Said): string {
   return `mcpx ${level}: ${escapeInvisible(message).replaceAll('\n', '\n  ')}${tailOf(fields, plain)}`;
 }
@@ -85,7 +90,7 @@ function quick(value: unknown): string {
   return typeof value === 'string' && !value.includes(' ') ? value : plain(value);
 }
 
-/** A line of the JSON format, also for text that does not come from the log. */
+/** Formats one line as JSON, also for text that does not come from the log. */
 export function jsonLine({ at, level, message, fields }: Said): string {
   return `${JSON.stringify({ time: new Date(at).toISOString(), level, message, ...fields })}\n`;
 }
@@ -100,7 +105,10 @@ function plain(value: unknown): string {
   return /\s/.test(text) ? JSON.stringify(text) : text;
 }
 
-/** A full disk or a missing folder must not stop the proxy: stderr has the lines, and is told once what is wrong with the file. */
+/**
+ * Returns a function that appends lines to the log file. A full disk or a missing folder must not stop the proxy:
+ * stderr gets every line, and one warning about the file.
+ */
 function keeper(file: string, { maxBytes, keep }: Bounds, complain: (said: Said) => void): (lines: string) => void {
   let complained = false;
   return (lines) => {

@@ -1,13 +1,14 @@
-/** Numbers for Prometheus, counted from what happens. Every label has a bound, so that no client can make them grow. */
-import { createHistogram, type Family, type Histogram, observe } from './exposition.ts';
-import type { CallRecord, Happening, Outcome, Visit } from './observer.ts';
+/** Prometheus metrics, counted from events. Every label has a bounded number of values, so that no client can make them grow. */
 
-/** Whether whoever asks may know of it. */
+import type { CallRecord, Happening, HttpExchange, Outcome } from './observer.ts';
+import { createHistogram, type Family, type Histogram, observe } from './prometheus.ts';
+
+/** Returns true if the client that reads the metrics may see the series. */
 export type Visible = (thing: { profile: string; server: string; tool: string }) => boolean;
 
 export interface Metrics {
   hear(happening: Happening): void;
-  /** Calls under way are known elsewhere. */
+  /** Returns the metric families; `underWay` is the number of calls in progress, which the observer knows. */
   families(underWay: number, visible?: Visible): Family[];
 }
 
@@ -22,21 +23,21 @@ interface Page {
   count: number;
 }
 
-/** Tools with numbers of their own; what is called beyond is counted as this one of its server. */
+/** Maximum number of series; calls of further tools are counted under `OTHER` of their server. */
 const MAX_SERIES = 1000;
 const OTHER = 'other';
-/** The family that counts what nobody may use. */
+/** The family that counts denied calls. */
 export const DENIED = 'mcpx_calls_denied_total';
-/** Seconds. */
+/** Upper bounds of the buckets, in seconds. */
 const CALL_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const VISIT_BOUNDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 30];
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PUT']);
 
 export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
-  /** By profile, server and tool: a key made of all three would have to be written for every call. */
+  /** Series by profile, server and tool. Nested maps avoid building a combined key for every call. */
   const byName = new Map<string, Map<string, Map<string, Series>>>();
   const series: Series[] = [];
-  /** The same, by route, method and status. */
+  /** Pages by route, method and status. */
   const byRoute = new Map<string, Map<string, Map<number, Page>>>();
   const pages: Page[] = [];
   const durations = new Map<string, Histogram>();
@@ -45,7 +46,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   let denied = 0;
 
   const seriesOf = (call: CallRecord): Series => {
-    // The URIs of resources are without number, so their method stands for them.
+    // The URIs of resources are unbounded, so the label is their method.
     const tool = call.kind === 'tool' ? call.name : call.method;
     const { profile, server } = call;
     const tools = within(within(byName, profile), server);
@@ -67,7 +68,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
     outcomes.set(call.outcome, (outcomes.get(call.outcome) ?? 0) + 1);
     observe(seconds, call.ms / 1000);
   };
-  const visited = ({ method, route, status, ms, received, sent }: Visit) => {
+  const visited = ({ method, route, status, ms, received, sent }: HttpExchange) => {
     const known = METHODS.has(method) ? method : OTHER;
     const answers = within(within(byRoute, route), known);
     const page = answers.get(status) ?? { labels: { method: known, route, status: String(status) }, count: 0 };
@@ -84,7 +85,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   return {
     hear(happening) {
       if (happening.type === 'call_ended') called(happening.call);
-      else if (happening.type === 'visit') visited(happening.visit);
+      else if (happening.type === 'exchange') visited(happening.exchange);
       else if (happening.type === 'reload') reloads[happening.ok ? 'ok' : 'failed'] += 1;
     },
     families(underWay, visible = () => true) {
@@ -121,7 +122,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   };
 }
 
-/** The map of a key, made when it is first asked for. */
+/** Returns the inner map of a key; creates it on first use. */
 function within<K, T>(maps: Map<string, Map<K, T>>, key: string): Map<K, T> {
   const found = maps.get(key);
   if (found !== undefined) return found;

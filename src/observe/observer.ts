@@ -1,54 +1,63 @@
-/** What happens in a running mcpx, told once to everybody who counts it, keeps it or shows it. */
+/** Events of a running mcpx, published once to all subscribers that count, record or show them. */
 
-import { InOrder } from '../in-flight.ts';
-import { gather } from './gather.ts';
+import { LinkedList } from '../slot-map.ts';
+import { createBatcher } from './batcher.ts';
 
 export type CallKind = 'tool' | 'prompt' | 'resource' | 'task' | 'extension';
 
-/** How a call ended: the tool's own failure, ours or the upstream's, arguments that do not fit, not permitted. */
+/**
+ * How a call ended: success, an error of the tool, a failure of mcpx or the upstream, invalid arguments, or no
+ * permission.
+ */
 export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused' | 'denied';
 
-/** On whose behalf calls are made. */
+/** The profile and token that calls are made for. */
 export interface Scope {
   profile: string;
-  /** The name of the token, where there is one. */
+  /** The token's name; undefined without a token. */
   principal?: string | undefined;
 }
 
-/** One call of a downstream. */
+/** One call of a client. */
 export interface Call extends Scope {
-  /** Unique within the process. */
+  /** The id of the call, unique within the process. */
   id: number;
-  /** Epoch ms. */
+  /** Start of the call, in epoch milliseconds. */
   at: number;
   kind: CallKind;
   server: string;
-  /** A tool's or prompt's own name, a resource's own URI, a task's id. */
+  /** The name of the tool or prompt on its server, the URI of the resource, or the id of the task. */
   name: string;
-  /** Of MCP, such as `tools/call`. */
+  /** The MCP method, such as `tools/call`. */
   method: string;
-  /** The id of the HTTP request that brought it. */
+  /** The id of the HTTP request that carried the call. */
   request?: string | undefined;
 }
 
-/** A call that is over. */
+/** A finished call. */
 export interface CallRecord extends Call {
   ms: number;
   outcome: Outcome;
-  /** Why it did not succeed, as a code or a sentence without values. */
+  /** Why the call did not succeed, as a code or a sentence without values. */
   reason?: string | undefined;
-  /** What went in and out, by reference, for whoever was asked to keep it; never shown otherwise. Absent where nobody listens. */
+  /**
+   * Arguments and result, by reference, for subscribers that are configured to keep them; never shown otherwise. Absent
+   * without subscribers.
+   */
   values?: { arguments?: unknown; result?: unknown } | undefined;
 }
 
 export type CallStart = Pick<Call, 'kind' | 'server' | 'name' | 'method' | 'request'> & { arguments?: unknown };
 export type CallEnd = Pick<CallRecord, 'reason'> & { result?: unknown };
 
-/** Where calls of one scope are told. */
+/** Reports the calls of one scope. */
 export interface Calls {
-  /** What it returns is called once, when the call is over. */
+  /** Reports the start of a call; the returned function must be called once, when the call ends. */
   begin(call: CallStart): (outcome: Exclude<Outcome, 'denied'>, end?: CallEnd) => void;
-  /** A call of what the caller may not use. It never begins: whoever hears of its own calls must not learn that there is something. */
+  /**
+   * Reports a call that the client may not make. No start event is published: a client that watches its own calls must
+   * not learn that the target exists.
+   */
   deny(call: CallStart): void;
 }
 
@@ -58,7 +67,7 @@ export type Happening =
   | { type: 'state'; profile: string; server: string; state: string; reason?: string | undefined }
   | { type: 'lists'; profile: string; server: string; lists: string[] }
   | { type: 'reload'; ok: boolean; message: string }
-  /** Somebody changed the configuration through the API. */
+  /** The configuration was changed through the API. */
   | {
       type: 'admin';
       action: string;
@@ -67,24 +76,24 @@ export type Happening =
       ok: boolean;
       request: string;
     }
-  | { type: 'visit'; visit: Visit };
+  | { type: 'exchange'; exchange: HttpExchange };
 
-/** One HTTP request, when its answer is over. */
-export interface Visit {
+/** One HTTP request whose response has ended. */
+export interface HttpExchange {
   request: string;
   method: string;
-  /** Without its query, which may hold anything. */
+  /** The path without its query, which may hold secrets. */
   path: string;
-  /** The route it was for, of a fixed set. */
+  /** The route of the request, from a fixed set. */
   route: string;
   status: number;
   ms: number;
   principal?: string | undefined;
-  /** It was answered as if something were missing that is there. */
+  /** Set if the response was "not found" for something that exists but is hidden from the client. */
   hidden?: true | undefined;
-  /** The address it came from. */
+  /** The address of the client. */
   from: string;
-  /** Bytes, headers included. */
+  /** Bytes of the request and of the response, headers included. */
   received: number;
   sent: number;
 }
@@ -93,24 +102,27 @@ type Hear = (happening: Happening) => void;
 
 export interface Observer {
   emit(happening: Happening): void;
-  /** Told of everything at once. Returns what ends it. */
+  /** Registers a listener that gets every event at once. Returns a function that removes it. */
   subscribe(hear: Hear): () => void;
-  /** Told of everything that is over in its order, a moment later, for whoever only counts; `settle` comes before its numbers are read. */
+  /**
+   * Registers a counter that gets every event except call starts, in order and with a short delay; call `settle` before
+   * reading its numbers.
+   */
   tally(hear: Hear): void;
-  /** Tells those who count what they have not heard yet. */
+  /** Delivers delayed events to all counters. */
   settle(): void;
   calls(scope: Scope): Calls;
-  /** The calls under way just now, the oldest first. */
-  underWay(): Call[];
+  /** Returns the calls in progress, oldest first. */
+  inFlight(): Call[];
 }
 
 export function createObserver(): Observer {
   const listeners = new Set<Hear>();
   const tallies: Hear[] = [];
-  const underWay = new InOrder<Call>();
+  const underWay = new LinkedList<Call>();
   let lastCall = 0;
-  // Counting many in a row takes a fraction of the time that counting each between two calls would.
-  const waiting = gather<Happening>((happenings) => {
+  // Counting events in batches takes a fraction of the time of counting each one between two calls.
+  const waiting = createBatcher<Happening>((happenings) => {
     for (const happening of happenings) for (const hear of tallies) hear(happening);
   });
   const tell = (happening: Happening) => {
@@ -119,7 +131,7 @@ export function createObserver(): Observer {
   const emit: Observer['emit'] = (happening) => {
     tell(happening);
     waiting.add(happening);
-    // What has values must not wait: they may be large.
+    // Events with values are not delayed, because the values may be large.
     if (listeners.size > 0) waiting.flush();
   };
   return {
@@ -130,7 +142,7 @@ export function createObserver(): Observer {
     },
     tally: (hear) => void tallies.push(hear),
     settle: waiting.flush,
-    underWay: () => [...underWay],
+    inFlight: () => [...underWay],
     calls: ({ profile, principal }) => {
       const callOf = ({ kind, server, name, method, request }: CallStart): Call => {
         lastCall += 1;
@@ -141,7 +153,7 @@ export function createObserver(): Observer {
           const clock = performance.now();
           const call = callOf(started);
           const place = underWay.add(call);
-          // Who counts calls counts those that are over.
+          // Counters get ended calls only, so a start goes to listeners only.
           if (listeners.size > 0) tell({ type: 'call_began', call });
           return (outcome, { reason, result } = {}) => {
             underWay.remove(place);

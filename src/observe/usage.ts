@@ -1,38 +1,39 @@
-/** Which tools are used: successful calls counted over runs and processes, in one small file of names and numbers. */
+/** Tool usage: counts successful calls over all runs and processes, in one small file of names and numbers. */
+
+import { createCounterFile, readSaved } from './counter-file.ts';
 import type { Log } from './log.ts';
-import { createSaver, readSaved } from './saver.ts';
 
 export interface Usage {
-  /** A call that succeeded. */
+  /** Counts a successful call. */
   record(server: string, tool: string): void;
-  /** From 0, never used, to 1: a tool of every day. */
+  /** Returns a number from 0 for an unused tool to 1 for a tool of daily use. */
   share(server: string, tool: string): number;
-  /** Writes down what is not yet; never rejects. */
+  /** Writes pending counts; never rejects. */
   close(): Promise<void>;
 }
 
 export interface UsageOptions {
-  /** Where counts outlive the process; without one they end with it. */
+  /** A file in which counts survive the process; without one they are lost at exit. */
   file?: string;
   log?: Pick<Log, 'warn'>;
 }
 
-/** Grows when the form of the file changes; another one is begun anew. */
+/** Version of the file format; a file of another version is replaced. */
 const FORMAT = 1;
-/** Tools that are remembered; those used least are forgotten first. */
+/** Maximum number of tools in the file; the least used tools are dropped first. */
 const MAX_TOOLS = 2000;
-/** Where one count gets there all are halved, so that what was used long ago fades. */
+/** If one count exceeds this, all are halved, so that old usage loses weight. */
 const MAX_COUNT = 1024;
-/** Calls that make a tool one of every day. */
+/** Number of calls from which a tool counts as one of daily use. */
 const EVERY_DAY = 64;
-/** A longer name is nobody's habit. */
+/** Maximum characters of server and tool name together; calls with longer names are not counted. */
 const MAX_NAME = 500;
 
-/** By server and tool with a space between them: a server's name has none, so that no two pairs meet. */
+/** Counts by server and tool, separated by a space: a server's name has no space, so keys are unique. */
 type Counts = Map<string, number>;
 
 export function createUsage({ file, log }: UsageOptions = {}): Usage {
-  const saver = createSaver<Counts, Counts>({
+  const saver = createCounterFile<Counts, Counts>({
     ...{ file, log },
     subject: 'which tools are used',
     nothing: () => new Map(),
@@ -71,7 +72,7 @@ function added(a: Counts, b: Counts): Counts {
   const total = new Map(a);
   for (const [key, count] of b) {
     const before = total.get(key) ?? 0;
-    // What was used last is the last.
+    // Deleting first moves the entry to the end, so the map is ordered by last use.
     total.delete(key);
     total.set(key, before + count);
   }
@@ -90,7 +91,7 @@ function bounded(counts: Counts): Counts {
   );
 }
 
-/** The counts in the file. */
+/** Returns the counts in the file. */
 function readCounts(file: string): Counts {
   const calls = readSaved(file, FORMAT)?.calls;
   const rows = (Array.isArray(calls) ? calls : []).filter(isRow).slice(0, MAX_TOOLS);

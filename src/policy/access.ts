@@ -1,14 +1,14 @@
-/** Who may use what: a pure decision over server, profile and global filters. A denied thing is treated as a missing one. */
+/** Access control: a pure decision over server, profile and global filters. A denied item is treated as a missing one. */
 import type { Filter, Profile, ServerSpec, Settings } from '../config/config.ts';
 import { matchesGlob } from './glob.ts';
 
 export type Kind = 'tool' | 'resource' | 'prompt';
 
-/** The true name of a thing, whatever a downstream sees. */
+/** The real name of an item, independent of the name that a client sees. */
 export interface Address {
   server: string;
   kind: Kind;
-  /** A tool's or prompt's own name, a resource's own URI. */
+  /** The name of the tool or prompt on its server, or the URI of the resource. */
   name: string;
 }
 
@@ -16,9 +16,12 @@ export type Filters = Record<'tools' | 'resources' | 'prompts', Filter>;
 
 export interface Access {
   allows(address: Address): boolean;
-  /** False where nothing of a server may be used: then the server itself is as good as missing. */
+  /** False if nothing of a server may be used; the server is then treated as missing. */
   allowsServer(server: string): boolean;
-  /** Whether no filter keeps anything of a server back: what has no name to be judged by may be used only then. */
+  /**
+   * True if no filter excludes anything of a server; items without a name that filters could match may be used only
+   * then.
+   */
   allowsAll(server: string): boolean;
 }
 
@@ -33,9 +36,10 @@ const FIELD = { tool: 'tools', resource: 'resources', prompt: 'prompts' } as con
 >;
 
 /**
- * A server's own filter sees the plain name. Profile, token and policy globs see `server.name` where they begin with a
- * server and a dot, as `github.create_*` and `*.drop_*` do, and the plain name otherwise, as `write_*` does.
- * Every filter must agree, and `deny` wins within each.
+ * Creates the access decision of a profile. A server's own filter is matched against the plain name. Globs of the
+ * profile, a token or the policy are matched against `server.name` if they begin with a server and a dot, as
+ * `github.create_*` and `*.drop_*` do, and against the plain name otherwise, as `write_*`. Every filter must allow the
+ * item, and `deny` wins within each.
  */
 export function createAccess({ profile, policy }: AccessRules): Access {
   const servers = new Map(profile.servers.map((server) => [server.name, server]));
@@ -61,10 +65,10 @@ export function createAccess({ profile, policy }: AccessRules): Access {
   };
 }
 
-/** What a token says of servers and what they offer. */
+/** The filters of a token: for servers and for the items that they offer. */
 export type TokenFilters = Filters & { servers?: string[] };
 
-/** Access narrowed by a token's own filters. */
+/** Returns the access narrowed by a token's own filters. */
 export function narrowAccess(access: Access, filters: TokenFilters): Access {
   const named = (server: string) => filters.servers?.some((pattern) => matchesGlob(pattern, server)) ?? true;
   return {
@@ -77,7 +81,7 @@ export function narrowAccess(access: Access, filters: TokenFilters): Access {
   };
 }
 
-/** Whether the filters let everything of a server through. */
+/** True if the filters allow everything of a server. */
 function leavesAll(filters: Filters, server: string): boolean {
   return Object.values(FIELD).every((field) => {
     const { allow, deny } = filters[field];
@@ -86,7 +90,7 @@ function leavesAll(filters: Filters, server: string): boolean {
   });
 }
 
-/** Whether the filters may let anything of a server through. */
+/** True if the filters may allow anything of a server. */
 function leavesSome(filters: Filters, server: string): boolean {
   return Object.values(FIELD).some((field) => {
     const { allow, deny } = filters[field];
@@ -95,17 +99,17 @@ function leavesSome(filters: Filters, server: string): boolean {
   });
 }
 
-/** Whether a pattern matches everything of a server. */
+/** True if a pattern matches everything of a server. */
 function covers(pattern: string, server: string): boolean {
   return pattern === '*' || (pattern.endsWith('.*') && matchesGlob(pattern.slice(0, -2), server));
 }
 
-/** Whether a pattern may match something of a server. */
+/** True if a pattern may match something of a server. */
 function reaches(pattern: string, server: string): boolean {
   return !QUALIFIED.test(pattern) || matchesGlob(pattern.slice(0, pattern.indexOf('.')), server);
 }
 
-/** Server names hold no dot and no colon, so a URI is never taken for a qualified name. */
+/** Matches qualified patterns. Server names hold no dot and no colon, so a URI is never taken for a qualified name. */
 const QUALIFIED = /^[\w*?-]+\./;
 
 function matchesAddress(pattern: string, server: string, name: string): boolean {

@@ -1,25 +1,31 @@
-/** Bearer tokens: which configured token a request carries, compared without leaking how much of it was right. */
+/** Bearer tokens: finds the configured token of a request, with a comparison whose time does not reveal how much matched. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Token } from '../config/config.ts';
-import { sameJson } from '../config/json.ts';
+import { sameJson } from '../config/json-data.ts';
 
-/** Somebody who may use the gateway: the token's entry with its secret resolved. */
+/** An authorized client: the token's entry without its secret. */
 export interface Principal extends Omit<Token, 'token'> {}
 
 export interface Authenticator {
-  /** False when no token is configured: then everyone on loopback is admitted. */
+  /** False if no token is configured; then every client on loopback is admitted. */
   readonly required: boolean;
-  /** The principal of an `Authorization` header, or undefined. */
+  /** Returns the principal of an `Authorization` header, or undefined. */
   principal(header: string | undefined): Principal | undefined;
-  /** Whether a principal is still admitted; `undefined` is where no token is required. */
+  /** True if a principal is still admitted; undefined is admitted only if no token is required. */
   knows(principal: Principal | undefined): boolean;
-  /** The principal that stands for the same token with the same secret. */
+  /** Returns the principal with the same settings and the same secret. */
   same(principal: Principal, digest: Buffer): Principal | undefined;
-  /** Another one for another token, secret or right; the same after a restart. Empty for nobody in particular. */
+  /**
+   * Returns a hash that changes with the token, its secret or its rights, and is the same after a restart. Empty
+   * without a principal.
+   */
   fingerprint(principal: Principal | undefined): string;
 }
 
-/** Tokens that are as they were `before` keep their principals, and with them their sessions. */
+/**
+ * Creates the authenticator. Tokens that are unchanged since `before` keep their principals, and with them their
+ * sessions.
+ */
 export function createAuthenticator(
   tokens: (Principal & { secret: string })[],
   before?: Pick<Authenticator, 'same'>,
@@ -40,13 +46,16 @@ export function createAuthenticator(
       const given = header && /^Bearer +(\S+) *$/i.exec(header)?.[1];
       if (!given) return undefined;
       const hashed = digest(given);
-      // Every token is compared, so that the time does not tell which one came close.
+      // Every token is compared, so that the time does not reveal which one matched.
       return known.filter((token) => timingSafeEqual(token.digest, hashed))[0]?.principal;
     },
   };
 }
 
-/** A function of its own, so that an authenticator does not hold the one before it, and that one the one before. */
+/**
+ * Returns the tokens with their digests. A separate function, so that an authenticator's closure does not retain its
+ * predecessors.
+ */
 function knownTokens(tokens: (Principal & { secret: string })[], before: Pick<Authenticator, 'same'> | undefined) {
   return tokens.map(({ secret, ...principal }) => {
     const hashed = digest(secret);
@@ -54,7 +63,7 @@ function knownTokens(tokens: (Principal & { secret: string })[], before: Pick<Au
   });
 }
 
-/** A profile that a token does not name is as good as missing. */
+/** True if a token may use a profile; a profile that the token does not name is treated as missing. */
 export function mayUseProfile(principal: Pick<Principal, 'profiles'>, profile: string): boolean {
   return principal.profiles === undefined || principal.profiles.includes(profile);
 }

@@ -1,6 +1,6 @@
-/** Globs over names: `*` is any run of characters, `?` is one. Linear backtracking, so that no pattern can stall. */
+/** Glob matching for names: `*` is any run of characters, `?` is one character. Backtracks to the last `*` only, so no pattern can stall. */
 
-/** Whether `text` matches `pattern`; case counts. */
+/** True if `text` matches `pattern`, case-sensitively. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let p = 0;
   let t = 0;

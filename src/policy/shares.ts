@@ -1,31 +1,34 @@
-/** A bounded amount that many holders share: none of them can take so much that nothing is left for the others. */
+/** A bounded amount shared by many holders: no holder can take so much that nothing is left for the others. */
 
-/** Which bound was reached: that of the holder, or that of all together. */
+/** The bound that was reached: that of the holder, or the total. */
 export type Exhausted = 'share' | 'total';
 
 export interface Shares {
   readonly limit: number;
-  /** The part that nobody has. */
+  /** The part that no holder has taken. */
   readonly left: number;
-  /** The part that one holder has. */
+  /** Returns the part that one holder has taken. */
   of(holder: string | undefined): number;
-  /** Takes so much (default 1); where a bound is in the way nothing is taken, and the bound is returned. Without a holder only the total counts. */
+  /**
+   * Takes an amount (default 1). If it exceeds a bound, takes nothing and returns that bound. Without a holder only the
+   * total counts.
+   */
   take(holder: string | undefined, amount?: number): Exhausted | undefined;
   give(holder: string | undefined, amount?: number): void;
 }
 
-/** How many times as much as is left one holder may have. */
+/** Maximum of a holder's part, as a multiple of the part that is left. */
 const WEIGHT = 3;
 
-/** Whether a holder that has so much may have more where so much is left. */
+/** True if a holder that has `has` may take `amount` more while `left` is free. */
 export function isWithinShare(has: number, left: number, amount = 1): boolean {
   return has + amount <= WEIGHT * left;
 }
 
 /**
- * A holder may have at most three times as much as is left for everybody else, the "dynamic threshold" of shared buffers in switches:
- * one busy holder gets three quarters of the limit, two get 3/7 each, n get 3/(3n+1), and there is always something left for the next.
- * The limit may change; what is taken stays taken.
+ * Creates shares in which a holder may have at most three times as much as is left, as with the "dynamic threshold" of
+ * shared buffers in switches: one busy holder gets three quarters of the limit, two get 3/7 each, n get 3/(3n+1), and
+ * something is always left for the next one. The limit may change; amounts that were taken stay taken.
  */
 export function createShares(limit: number | (() => number)): Shares {
   const most = typeof limit === 'number' ? () => limit : limit;
@@ -56,7 +59,7 @@ export function createShares(limit: number | (() => number)): Shares {
   };
 }
 
-/** Numbers by name; those that are zero take no memory. */
+/** Numbers by name; zeros take no memory. */
 export interface Counts {
   of(name: string): number;
   add(name: string, amount: number): void;
@@ -75,22 +78,22 @@ export function createCounts(): Counts {
   };
 }
 
-/** The key of a token as a holder, which is also how messages name it. */
+/** Returns the key of a token as a holder, which is also its name in messages. */
 export function tokenHolder(name: string): string {
   return `token "${name}"`;
 }
 
-/** The key of a client that has a session and no token. */
+/** Returns the key of a client that has a session and no token. */
 export function sessionHolder(key: string): string {
   return `session ${key}`;
 }
 
-/** Clients that have neither are told apart by their address. */
+/** Returns the key of a client that has neither a token nor a session. */
 export function addressHolder(address: string): string {
   return `address ${address}`;
 }
 
-/** A holder as messages for its own client name it. */
+/** Returns the name of a holder for messages to its own client. */
 export function nameOfHolder(holder: string): string {
   return holder.startsWith('session ') ? 'this session' : holder;
 }

@@ -1,28 +1,31 @@
-/** How many wrong tokens one address may try: a bounded table of counts. It decides nothing about right ones. */
+/** Limits the wrong tokens that one address may try, with a bounded table of counts. Valid tokens are not affected. */
 
 export interface WrongTokens {
-  /** Counts one more from that address. Undefined while there were few; else how long further ones are refused, and whether this is the first of them. */
+  /**
+   * Counts a wrong token of an address. Returns undefined below the limit; otherwise the time for which further ones
+   * are refused, and whether this is the first refusal.
+   */
   count(address: string): Braked | undefined;
 }
 
 export interface Braked {
-  /** Seconds. */
+  /** Seconds until the address may try again. */
   wait: number;
   first: boolean;
 }
 
 export interface WrongTokensOptions {
-  /** Tries per minute that are answered as ever. */
+  /** Wrong tokens per minute that are answered without a delay. */
   limit?: number;
-  /** Addresses that are remembered; the one that was heard of first is forgotten first. */
+  /** Maximum number of addresses in the table; the oldest entry is dropped first. */
   maxAddresses?: number;
-  /** Monotonic ms. */
+  /** Returns a monotonic time in milliseconds. */
   now?: () => number;
 }
 
 const LIMIT = 20;
 const MAX_ADDRESSES = 10_000;
-/** ms. */
+/** Milliseconds for which wrong tokens are counted. */
 const WINDOW = 60_000;
 
 export function createWrongTokens({
@@ -50,7 +53,9 @@ export function createWrongTokens({
   };
 }
 
-/** A host has a whole /64 of IPv6 to itself: its first four groups. */
+/**
+ * Returns the network that is counted as one address: for IPv6 the /64 prefix, because a host usually has all of it.
+ */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');

@@ -1,8 +1,8 @@
-/** Plain text: cutting by code point, cleaning what comes from outside, and finding the nearest name. */
+/** Plain text: truncation by code points, sanitizing of text from servers, and search for the nearest name. */
 import { editDistance } from '../config/nearest.ts';
-import { removeAllInvisible, removeInvisible } from '../invisible.ts';
+import { removeAllInvisible, removeInvisible } from '../invisible-characters.ts';
 
-/** The first `max` code points; a cut text ends in "…", which counts. Never splits a surrogate pair. */
+/** Returns the first `max` code points; a truncated text ends in "…", which counts. Never splits a surrogate pair. */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text;
   const kept: string[] = [];
@@ -13,37 +13,46 @@ export function cut(text: string, max: number): string {
   return text;
 }
 
-/** Colours and cursor movements of terminals: CSI, OSC and the two-character escapes, also with the 8-bit introducers. */
+/**
+ * Terminal escape sequences for colours and cursor movements: CSI, OSC and the two-character escapes, also with the
+ * 8-bit introducers.
+ */
 const ANSI =
   /(?:\u001B\][^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C)?|(?:\u001B\[|\u009B)[0-?]*[ -/]*[@-~]?|\u001B[ -/]*[0-~]?)/g;
 
-/** A description from outside: newline and tab stay, everything that could move a cursor, reorder text or hide words goes. */
+/**
+ * Sanitizes a description: keeps newline and tab, and removes everything that could move a cursor, reorder text or hide
+ * words.
+ */
 export function clean(text: string): string {
   return removeInvisible(text.replace(/\r\n?|[\u2028\u2029]/g, '\n').replace(ANSI, ''));
 }
 
-/** A name from outside, on one line: what is not seen of it goes, so that two names that look the same are the same. */
+/** Sanitizes a name to one line without invisible characters, so that two names that look the same are the same. */
 export function cleanName(name: string): string {
   return oneLine(removeAllInvisible(clean(name)));
 }
 
-/** Everything on one line, runs of white space as one space. */
+/** Returns the text on one line, with runs of white space as one space. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Code points of a name in an error. */
+/** Maximum code points of a name in an error message. */
 const MAX_NAME = 200;
 
-/** A name that somebody sent, fit to be repeated in a sentence: on one line, without what eyes do not see, and not too long. */
+/**
+ * Returns a received name in a form that is safe to repeat in a message: on one line, without invisible characters, and
+ * truncated.
+ */
 export function asName(name: unknown): string {
   return cut(cleanName(String(name).slice(0, 8 * MAX_NAME)), MAX_NAME);
 }
 
-/** Longest name that is compared letter by letter: the cost grows with the square. */
+/** Maximum characters of a name that are compared: the cost grows with the square. */
 const MAX_COMPARED = 128;
 
-/** Names that `name` may have been meant to be, best first; case, `-`, `_`, `.` and word order count little. */
+/** Returns the names most similar to `name`, best first; case, `-`, `_`, `.` and word order count little. */
 export function nearest(name: string, names: Iterable<string>, max = 3): string[] {
   const wanted = folded(name);
   if (wanted === '') return [];
@@ -57,7 +66,7 @@ export function nearest(name: string, names: Iterable<string>, max = 3): string[
   return scored.slice(0, max).map((entry) => entry.name);
 }
 
-/** Lower is nearer, undefined = unlike. Containing beats a far typo: `read` is meant to find `read_file`. */
+/** Returns a distance, lower is nearer; undefined if unlike. Containment beats a far typo: `read` finds `read_file`. */
 function likeness(wanted: string, candidate: string, limit: number): number | undefined {
   const distance = editDistance(wanted, candidate, limit);
   if (distance <= Math.min(limit, 2)) return distance;

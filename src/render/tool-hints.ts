@@ -1,23 +1,23 @@
-/** The hints of a tool about its own effects. Where they contradict each other, the more dangerous one counts, everywhere. */
+/** Reads the annotations of a tool about its effects. If they contradict each other, the more dangerous one counts. */
 
 type Annotations = Record<string, unknown> | undefined;
 
-/** A tool that claims to be read-only and destructive at once is destructive. */
+/** True if a tool is read-only; a tool that claims to be both read-only and destructive is destructive. */
 export function isReadOnly(annotations: Annotations): boolean {
   return annotations?.readOnlyHint === true && annotations.destructiveHint !== true;
 }
 
-/** A tool that says nothing may destroy something. */
+/** True if a tool is not destructive; a tool without annotations may be destructive. */
 export function isHarmless(annotations: Annotations): boolean {
   return isReadOnly(annotations) || annotations?.destructiveHint === false;
 }
 
-/** A call runs at most once, unless its server says that twice is as good. */
+/** True if a call may be repeated; any other call is sent at most once. */
 export function isRepeatable(annotations: Annotations): boolean {
   return isReadOnly(annotations) || annotations?.idempotentHint === true;
 }
 
-/** The effects in words; nothing where a tool says what is taken for granted. */
+/** Returns the effects as words; omits those that equal the defaults of MCP. */
 export function effectsInWords(annotations: NonNullable<Annotations>): string[] {
   if (isReadOnly(annotations)) return ['read-only'];
   const { destructiveHint, idempotentHint } = annotations;

@@ -1,18 +1,21 @@
-/** JSON for a model to read: compact JSON, or TOON where that is clearly shorter. */
+/** Renders JSON for a model: compact JSON, or TOON if that is clearly shorter. */
 import { encode, rawString } from '@toon-format/toon';
-import { replaceExact } from '../exact.ts';
+import { replaceLossless } from '../lossless-json.ts';
 
 export interface JsonStyle {
   toon: 'auto' | 'off';
-  /** TOON is tried only for values that hold a list or object of at least this many entries, at any depth. */
+  /** TOON is tried only for values that hold an array or object of at least this many entries, at any depth. */
   toonMinSize: number;
 }
 
-/** At 1.0 the shorter text was the worse one half the time; at 0.9 hardly ever. */
+/**
+ * Maximum ratio of the lengths of TOON and JSON. At 1.0 the shorter text was the worse one half the time; at 0.9 hardly
+ * ever.
+ */
 const MAX_RATIO = 0.9;
-/** Deeper values are not looked into: TOON gains on flat rows only, and its encoder recurses. */
+/** Maximum depth that is searched: TOON is shorter for flat rows only, and its encoder recurses. */
 const MAX_DEPTH = 64;
-/** Characters of JSON; encoding more holds everybody up, and nobody reads it whole. */
+/** Maximum characters of JSON; encoding more would block the event loop, and is too long to be read as a whole. */
 export const MAX_TOON = 1_000_000;
 
 export function renderJson(value: unknown, { toon, toonMinSize }: JsonStyle): string {
@@ -28,10 +31,10 @@ function hasEntries(value: unknown, size: number, depth: number): boolean {
   return entries.length >= size || entries.some((entry) => hasEntries(entry, size, depth - 1));
 }
 
-/** Undefined where the encoder gives up (lone surrogates, deep values) or, as for `{}`, writes nothing. */
+/** Returns undefined if the encoder fails (lone surrogates, deep values) or, as for `{}`, writes nothing. */
 function encoded(value: unknown): string | undefined {
   try {
-    return encode(replaceExact(value, ({ rawJSON }) => rawString(rawJSON))) || undefined;
+    return encode(replaceLossless(value, ({ rawJSON }) => rawString(rawJSON))) || undefined;
   } catch {
     return undefined;
   }

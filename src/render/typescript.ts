@@ -1,11 +1,13 @@
-/** Tools as TypeScript signatures: what `inspect` answers, in a complete form and in a form of one line. */
-import { blockComment, commentText } from './notes.ts';
-import { dereference, directParts, isSchema, namedSchemas, type Schema, schemasIn } from './schema.ts';
-import { clean, cut, oneLine } from './text.ts';
-import { effectsInWords } from './tool-hints.ts';
-import { descriptionOf, TOP, type TypeStyle, type Writing, withComment, writeType } from './type.ts';
+/** Renders tools as TypeScript signatures, in a complete form and in a form of one line, for `inspect`. */
 
-/** As much of a listed tool as rendering needs. */
+import { dereference, directParts, isSchema, namedSchemas, type Schema, schemasIn } from './schema-refs.ts';
+import { descriptionOf, TOP, type TypeStyle, type Writing, withComment, writeType } from './schema-type.ts';
+import { clean, cut, oneLine } from './text.ts';
+import { aboutTool, addedTitle } from './title.ts';
+import { effectsInWords } from './tool-hints.ts';
+import { blockComment, commentText } from './type-comments.ts';
+
+/** The fields of a listed tool that rendering needs. */
 export interface RenderableTool {
   name: string;
   title?: unknown;
@@ -16,33 +18,40 @@ export interface RenderableTool {
 }
 
 export interface RenderOptions {
-  /** `full`: everything, over several lines; `short`: signature and first sentence on one line. */
+  /**
+   * `full` renders everything, over several lines; `short` renders the signature and the first sentence on one line.
+   */
   form: 'full' | 'short';
-  /** Code points of a description: the first sentence in the short form (default 160), every one in the full form (default whole). */
+  /**
+   * Maximum code points of a description: of the first sentence in the short form (default 160), of each one in the
+   * full form (default unlimited).
+   */
   maxDescription?: number;
+  /** True if the full form has a line for a title that says more than the name and the description. */
+  titled?: boolean;
 }
 
 const SHORT_DESCRIPTION = 160;
 const SHORT: TypeStyle = { layout: 'line', maxDepth: 2, maxEnum: 6 };
 const FULL: TypeStyle = { layout: 'block', maxDepth: 24, maxEnum: 500 };
-/** Schemas written in one rendering. */
+/** Maximum number of schemas written in one rendering. */
 const BUDGET = { full: 20_000, short: 2_000 };
 const MAX_PARAMETERS = 20;
 
-/** The tool for a model to read. Never longer than the JSON it stands for, which is the answer where TypeScript would be. */
-export function renderTool(tool: RenderableTool, { form, maxDescription }: RenderOptions): string {
-  const { name, description, inputSchema, outputSchema, annotations } = tool;
-  const json = () => JSON.stringify({ name, description, inputSchema, outputSchema, annotations });
+/** Renders a tool for a model. Returns its JSON if that is shorter than the TypeScript. */
+export function renderTool(tool: RenderableTool, { form, maxDescription, titled = false }: RenderOptions): string {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  const json = () => JSON.stringify({ name, title, description, inputSchema, outputSchema, annotations });
   try {
-    const text = form === 'short' ? shortForm(tool, maxDescription) : fullForm(tool, maxDescription);
+    const text = form === 'short' ? shortForm(tool, maxDescription) : fullForm(tool, maxDescription, titled);
     return text.length <= json().length ? text : json();
   } catch {
-    // Schemas too deep for the stack, or objects that are no JSON: the name is still worth something.
+    // The schema is too deep for the stack, or is not JSON: only the name is returned.
     return clean(name);
   }
 }
 
-/** The type alone; types that it needs by name follow on lines of their own. */
+/** Renders the type alone; types that it refers to by name follow on their own lines. */
 export function renderType(schema: unknown): string {
   try {
     const writing = startWriting(schema, FULL, new Set(RESERVED));
@@ -53,7 +62,7 @@ export function renderType(schema: unknown): string {
   }
 }
 
-/** Names that a declaration would hide from the types around it. */
+/** Names that a declaration must not shadow. */
 const RESERVED = ['Record'];
 
 function startWriting(root: unknown, style: TypeStyle, taken: Set<string>): Writing {
@@ -62,7 +71,7 @@ function startWriting(root: unknown, style: TypeStyle, taken: Set<string>): Writ
   return { root, style, names, used: new Set(), open: new Set(), budget };
 }
 
-/** `type Name = …` for every name in use; writing one may bring others into use. */
+/** Returns `type Name = …` for every used name; rendering one may add further names. */
 function declarations(writing: Writing): string[] {
   const lines: string[] = [];
   for (const schema of writing.used) {
@@ -73,7 +82,7 @@ function declarations(writing: Writing): string[] {
   return lines;
 }
 
-function fullForm(tool: RenderableTool, maxDescription: number | undefined): string {
+function fullForm(tool: RenderableTool, maxDescription: number | undefined, titled: boolean): string {
   const style = { ...FULL, maxDescription };
   const taken = new Set(RESERVED);
   const [input, output] = [tool.inputSchema, tool.outputSchema].map((root) => startWriting(root, style, taken)) as [
@@ -81,14 +90,16 @@ function fullForm(tool: RenderableTool, maxDescription: number | undefined): str
     Writing,
   ];
   const signature = signatureOf(tool, input, output);
-  const about = tidy(String(tool.description ?? tool.title ?? ''));
+  const about = tidy(aboutTool(tool));
+  const added = titled ? addedTitle(tool) : '';
+  const title = added === '' ? '' : `title: ${added}`;
   const description = maxDescription === undefined ? about : cut(about, maxDescription);
-  return [signature, ...declarations(input), ...declarations(output), description, hints(tool.annotations)]
+  return [signature, ...declarations(input), ...declarations(output), title, description, hints(tool.annotations)]
     .filter((part) => part !== '')
     .join('\n');
 }
 
-/** What a tool says of its own effects, in words; nothing where it says what is taken for granted. */
+/** Returns a tool's effects as words; empty if they equal the defaults. */
 function hints(annotations: unknown): string {
   if (!isSchema(annotations)) return '';
   const words = effectsInWords(annotations);
@@ -99,7 +110,7 @@ function shortForm(tool: RenderableTool, maxDescription = SHORT_DESCRIPTION): st
   const { name, inputSchema } = tool;
   const args = argumentsType(inputSchema, () => startWriting(inputSchema, SHORT, new Set()));
   const signature = `${oneLine(clean(name))}(${args})`;
-  const sentence = cut(firstSentence(String(tool.description ?? tool.title ?? '')), maxDescription);
+  const sentence = cut(firstSentence(aboutTool(tool)), maxDescription);
   return sentence === '' ? signature : `${signature} // ${sentence}`;
 }
 
@@ -119,13 +130,13 @@ function topType(schema: unknown, writing: Writing): string {
   return text.includes('\n') ? withComment(text, comment) : `${text} ${blockComment(comment)}`;
 }
 
-/** Empty where there are none. */
+/** Returns the type of the arguments; empty if there are none. */
 function argumentsType(schema: unknown, writing: () => Writing): string {
   if (!takesNothing(schema)) return topType(schema, writing());
   return isUntold(schema) ? 'object' : '';
 }
 
-/** A schema that says nothing at all does not say that there are no arguments. */
+/** True for a schema without keywords about properties, which does not state that there are no arguments. */
 function isUntold(schema: unknown): boolean {
   return isSchema(schema) && !['type', 'properties', 'additionalProperties'].some((keyword) => keyword in schema);
 }
@@ -154,14 +165,17 @@ function takesNothing(schema: unknown): boolean {
   });
 }
 
-/** The names of a tool's parameters in order, `?` for optional: "path, tail?". At most twenty; `…` where they are not told. */
+/**
+ * Returns the names of a tool's parameters in order, with `?` for optional: "path, tail?". At most twenty; `…` if the
+ * schema does not declare them.
+ */
 export function parameterList(schema: unknown): string {
   if (takesNothing(schema) && isUntold(schema)) return '…';
   const all = parameters(schema).map(({ name, required }) => `${oneLine(clean(name))}${required ? '' : '?'}`);
   return all.length > MAX_PARAMETERS ? [...all.slice(0, MAX_PARAMETERS), '…'].join(', ') : all.join(', ');
 }
 
-/** True when an argument that must be given is an object or a list of objects: then an example says more than the signature. */
+/** True if a required argument is an object or an array of objects; an example is then clearer than the signature. */
 export function hasNestedArguments(schema: unknown): boolean {
   return parameters(schema).some(({ required, schema: property }) => required && isNested(schema, property, 0));
 }
@@ -181,7 +195,10 @@ interface Parameter {
   schema: unknown;
 }
 
-/** The properties of the top object and of what it is composed of; those of an alternative are never required. */
+/**
+ * Returns the properties of the top object and of the schemas that it is composed of; those of an alternative are never
+ * required.
+ */
 function parameters(root: unknown): Parameter[] {
   const found = new Map<string, Parameter>();
   const collect = (schema: unknown, binding: 'certain' | 'alternative', depth: number) => {
@@ -199,18 +216,20 @@ function parameters(root: unknown): Parameter[] {
   return [...found.values()];
 }
 
-/** Endings that look like the end of a sentence and are not. */
+/** Matches abbreviations that look like the end of a sentence. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|[A-Za-z])\.$/i;
 
-/** A short line before one that begins anew is a title, not the first half of a sentence. */
+/** Matches a short first line before a line that starts a new sentence: it is a title, not half a sentence. */
 const TITLE_END = /^(.{1,60})\n(?=\s*[^\s\p{Ll}])/u;
 
-/** A short line that only announces what follows: "Purpose:". */
+/** Matches a short line that only introduces the following text: "Purpose:". */
 const HEADING = /^[^\n]{0,40}:\s*\n\s*(?=\S)/;
-/** Of several announced parts, the one that says what the tool does. */
+/** Matches the introduction of the part that describes the tool's purpose. */
 const PURPOSE = /^\P{L}*(?:purpose|description|summary|overview)\b[^\n]{0,20}:\s*\n/iu;
 
-/** The first sentence of a description, on one line, without a heading, bullet, number or code fence before it. */
+/**
+ * Returns the first sentence of a description, on one line, without a heading, bullet, number or code fence before it.
+ */
 export function firstSentence(text: string): string {
   const parts = clean(text)
     .split(/\n\s*\n/)
@@ -227,7 +246,7 @@ export function firstSentence(text: string): string {
   return line;
 }
 
-/** A description as written, without the indentation that its source code gave it. */
+/** Returns a description without the indentation of its source code. */
 function tidy(text: string): string {
   const lines = clean(text)
     .trim()

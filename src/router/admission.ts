@@ -1,32 +1,35 @@
-/** What stands between a call that fits and its server: confirmation, and how many run at once. */
-import type { Tool } from '../catalog/list.ts';
+/** Admits a valid call: user confirmation, and limits on concurrent calls. */
+import type { Tool } from '../catalog/listing.ts';
 import type { Settings } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createCounts, isWithinShare, nameOfHolder, type Shares } from '../policy/shares.ts';
 import { isReadOnly } from '../render/tool-hints.ts';
-import type { Caller } from '../upstream/sharing.ts';
-import { type Asking, confirmed } from './confirm.ts';
+import type { Caller } from '../upstream/caller.ts';
+import { type Asking, confirmed } from './confirmation.ts';
 import { reasonOf } from './failures.ts';
 
 export interface Admission {
-  /** Undefined where nobody has to be asked; rejects with `refused`. */
+  /** Returns undefined if no confirmation is needed; the promise rejects with `refused`. */
   confirm(call: Asking, tool: Tool, args: unknown): Promise<void> | undefined;
-  /** Throws `refused` where no call may run, and `overloaded` where too many calls run, in all, of that holder or to that server; a call that got in leaves once. */
+  /**
+   * Throws `refused` if no call may run, and `overloaded` above the limit in total, of that client or of that server.
+   * Each admitted call must call `leave` once.
+   */
   enter(holder: string | undefined, server: string): void;
   leave(holder: string | undefined, server: string): void;
 }
 
 export interface AdmissionOptions {
   policy: Pick<Settings['policy'], 'confirm'>;
-  /** Calls of all profiles together, by the client that makes them. */
+  /** Concurrent calls of all profiles, counted per client. */
   calls: Shares;
-  /** Why nothing may be called just now. */
+  /** The error if no call may run at the moment. */
   refusal?: () => McpxError | undefined;
 }
 
-/** For the servers of one profile. */
+/** Creates the admission for the servers of one profile. */
 export function createAdmission({ policy, calls, refusal }: AdmissionOptions): Admission {
-  // Looked at for each call: the config may change while it runs.
+  // The policy is read for each call, because the config may change at runtime.
   const servers = createCounts();
   const asks = () => policy.confirm === 'destructive';
   return {
@@ -36,14 +39,15 @@ export function createAdmission({ policy, calls, refusal }: AdmissionOptions): A
       if (refused !== undefined) throw refused;
       const own = calls.of(holder);
       const count = servers.of(server);
-      // The calls of its client count as well: a server that does not answer leaves room for calls of the same client to others.
+      // The client's own calls count as well, so that a server that hangs leaves room for the client's calls to other
+      // servers.
       const isWithin = isWithinShare(own + count, calls.left);
       const exhausted = calls.take(holder);
       if (exhausted === 'total') throw full(calls);
       if (exhausted === 'share') throw shareFull(calls, holder ?? '');
       if (!isWithin) {
         calls.give(holder);
-        // Where most of the calls of its client go elsewhere, the server is not to blame.
+        // If most of the client's calls go to other servers, the client's share is exhausted and not the server's.
         throw holder !== undefined && own > 2 * count ? shareFull(calls, holder) : serverFull(server, count);
       }
       servers.add(server, 1);
@@ -55,7 +59,7 @@ export function createAdmission({ policy, calls, refusal }: AdmissionOptions): A
   };
 }
 
-/** Whose bound a call met, for programs. */
+/** The limit that a call exceeded, as error data for programs. */
 export interface OverloadData {
   exhausted: 'client' | 'server' | 'gateway';
 }
@@ -83,13 +87,13 @@ function serverFull(server: string, count: number): McpxError {
   return new McpxError('overloaded', text, { hint: `wait until some of them have ended; ${BOUND}`, data });
 }
 
-/** For a router without rules of its own. */
+/** An admission without confirmation and without limits. */
 export const ADMIT_ALL: Admission = { confirm: () => undefined, enter: () => undefined, leave: () => undefined };
 
-/** Ends the record of a call that is held back. */
+/** Ends the record of a refused call. */
 type Refused = (outcome: 'refused', end: { reason: string }) => void;
 
-/** Waits for whoever was asked. */
+/** Waits for the confirmation, and records a refusal. */
 export async function settled(asked: Promise<void>, record: Refused): Promise<void> {
   try {
     await asked;
@@ -99,7 +103,7 @@ export async function settled(asked: Promise<void>, record: Refused): Promise<vo
   }
 }
 
-/** Lets a call in, which has to leave; throws where there is no room. */
+/** Admits a call, which must leave later; records a refusal and throws if a limit is exceeded. */
 export function enter(
   admission: Pick<Admission, 'enter'>,
   { caller, server }: { caller: Pick<Caller, 'holder'>; server: string },

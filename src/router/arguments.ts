@@ -1,24 +1,27 @@
-/** Checks arguments against a tool's schema before anything is sent, and mends what has only one meaning. */
-import { parseExact, plain } from '../exact.ts';
-import { dereference, isSchema } from '../render/schema.ts';
+/** Validates arguments against a tool's input schema before the call is sent, and repairs unambiguous mistakes. */
+import { parseLossless, plain } from '../lossless-json.ts';
+import { dereference, isSchema } from '../render/schema-refs.ts';
 import { cut, nearest } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
 import { heal } from './healing.ts';
-import { maskJsonText } from './masked.ts';
-import { type Problem, problemsOf } from './problems.ts';
+import { maskJsonText } from './redact-arguments.ts';
+import { type Problem, validationErrorsOf } from './validation-errors.ts';
 import { createValidators, type Validator } from './validator.ts';
 
 export { exampleArguments } from './example.ts';
-export type { Problem } from './problems.ts';
+export type { Problem } from './validation-errors.ts';
 
 type Args = Record<string, unknown>;
 
 export type Checked =
-  /** `notes`: keys that the schema does not declare, passed on, with the name they may have been meant for, else those that it knows. */
+  /**
+   * `notes` are warnings about keys that the schema does not declare: each names the nearest declared key, or all
+   * declared keys.
+   */
   { ok: true; args: Args; notes: string[] } | { ok: false; problems: Problem[] };
 
 export interface ArgumentChecker {
-  /** Never throws: a tool without a schema, or with one that cannot be compiled, takes everything. */
+  /** Never rejects: a tool whose schema is missing or does not compile accepts all arguments. */
   check(tool: { inputSchema?: unknown }, args: unknown): Promise<Checked>;
 }
 
@@ -34,7 +37,7 @@ export function createArgumentChecker(): ArgumentChecker {
         const validate = await validators.get(inputSchema);
         return validate === undefined ? { ok: true, args, notes: [] } : checkWith(validate, args, inputSchema);
       } catch {
-        // Nested beyond the stack: nothing can be told, and the upstream is the better judge.
+        // The arguments are nested too deeply for the call stack, so the upstream validates them.
         return { ok: true, args, notes: [] };
       }
     },
@@ -45,20 +48,20 @@ function checkWith(validate: Validator, args: Args, schema: unknown): Checked {
   if (validate(args).length === 0) return { ok: true, args, notes: notesOn(args, schema) };
   const healed = heal(args, validate);
   const errors = validate(healed);
-  if (errors.length > 0) return { ok: false, problems: problemsOf(errors) };
+  if (errors.length > 0) return { ok: false, problems: validationErrorsOf(errors) };
   return { ok: true, args: healed, notes: notesOn(healed, schema) };
 }
 
-/** Clients and models send an object, a JSON text of one, an empty text or nothing at all. */
+/** Accepts an object, the JSON text of an object, an empty text or no value; returns undefined for anything else. */
 function readArguments(given: unknown): Args | undefined {
   if (given === undefined || given === null) return {};
   if (isRecord(given)) return given;
   if (typeof given !== 'string') return undefined;
   if (given.trim() === '') return {};
   try {
-    const parsed = parseExact(given);
-    // Some clients encode twice.
-    const value = typeof parsed === 'string' ? parseExact(parsed) : parsed;
+    const parsed = parseLossless(given);
+    // Some clients encode arguments as JSON twice.
+    const value = typeof parsed === 'string' ? parseLossless(parsed) : parsed;
     return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
@@ -68,16 +71,16 @@ function readArguments(given: unknown): Args | undefined {
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   return typeof value === 'string'
-    ? `text that is no JSON object: ${JSON.stringify(cut(maskJsonText(value.slice(0, 200)), 60))}`
+    ? `text that is not a JSON object: ${JSON.stringify(cut(maskJsonText(value.slice(0, 200)), 60))}`
     : typeof value;
 }
 
-/** What may declare keys elsewhere: then a key that is not among the properties need not be unknown. */
+/** Keywords that may declare keys outside `properties`; beside them, an undeclared key may be valid. */
 const ELSEWHERE = ['allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'dependentSchemas', 'propertyNames'];
 const MAX_NOTES = 10;
-/** Declared names in a note. */
+/** Maximum number of declared names in a note. */
 const MAX_KNOWN = 20;
-/** How deep unknown keys are looked for, and in how many items of a list. */
+/** Limits of the search for unknown keys: nesting depth, and items of an array. */
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 20;
 
@@ -92,7 +95,7 @@ function notesOn(args: Args, schema: unknown): string[] {
 
 interface Spot {
   root: unknown;
-  /** Such as `items[0].`; empty at the top. */
+  /** A path such as `items[0].`; empty at the top level. */
   path: string;
   depth: number;
 }
@@ -104,8 +107,8 @@ interface Unknown {
 }
 
 /**
- * Keys that an open schema does not declare: those that look like one that it does and that is missing, and at the top any that it does not
- * expressly allow.
+ * Returns the undeclared keys of an open schema: keys that resemble a declared key without a value and, at the top
+ * level, every key unless `additionalProperties` is true.
  */
 function unknownKeys(value: unknown, given: unknown, { root, path, depth }: Spot): Unknown[] {
   const schema = dereference(root, given);

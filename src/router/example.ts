@@ -1,10 +1,10 @@
-/** One call that works: arguments built from a schema's required properties, constants, examples, defaults and enums. */
-import { dereference, isSchema, type Schema, schemasIn } from '../render/schema.ts';
-import { parsePattern, sampleOf } from './pattern.ts';
+/** Builds example arguments from a schema's required properties, constants, examples, defaults and enums. */
+import { dereference, isSchema, type Schema, schemasIn } from '../render/schema-refs.ts';
+import { parsePattern, sampleOf } from './regex-parse.ts';
 
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 20;
-/** Schemas looked at for one example: a bound on fan-out. */
+/** Maximum number of schemas visited for one example, which bounds the fan-out. */
 const MAX_SCHEMAS = 2_000;
 
 const BY_FORMAT: ReadonlyMap<unknown, string> = new Map([
@@ -21,7 +21,7 @@ const BY_FORMAT: ReadonlyMap<unknown, string> = new Map([
   ['uuid', '123e4567-e89b-42d3-a456-426614174000'],
 ]);
 
-/** What a name suggests, where the schema says no more than "string". */
+/** Example values by property name, for schemas that specify no more than a string. */
 const BY_NAME: readonly [RegExp, string][] = [
   [/e-?mail/i, 'user@example.com'],
   [/ur[il]$|link|website/i, 'https://example.com'],
@@ -42,7 +42,7 @@ interface Spot {
   key: string;
   depth: number;
   budget: { left: number };
-  /** Properties that the whole declares, for a part that only says which of them are required. */
+  /** Properties declared by the enclosing schema, for a subschema that only lists required ones. */
   declared?: Schema;
 }
 
@@ -59,13 +59,13 @@ function exampleOf(given: unknown, spot: Spot): unknown {
   if (isSchema(base)) parts.push(...conditionalParts(schema, base));
   const built = parts.filter((part) => part !== undefined).map((part) => exampleOf(part, inside));
   const objects = [base, ...built].filter(isSchema);
-  // Entries, not assignment: a key such as `__proto__` must become a key.
+  // `fromEntries` makes a key such as `__proto__` an ordinary property; assignment would not.
   if (objects.length > 0) return Object.fromEntries(objects.flatMap((object) => Object.entries(object)));
   const [first] = [base, ...built].filter((value) => value !== undefined);
   return first === undefined ? 'example' : first;
 }
 
-/** What else is required once the example has these values. */
+/** Returns the subschemas that apply because of the values in the example. */
 function conditionalParts(
   { if: condition, then, else: otherwise, dependentRequired }: Schema,
   base: Schema,
@@ -89,7 +89,7 @@ function holds({ properties, required }: Schema, value: Schema): boolean {
   );
 }
 
-/** A value that the schema itself offers. */
+/** Returns a value that the schema itself contains. */
 function givenExample(schema: Schema): unknown {
   if ('const' in schema) return schema.const;
   const offered = [...schemasIn(schema.examples), schema.example, schema.default, ...schemasIn(schema.enum)];
@@ -106,7 +106,7 @@ function fitsType(value: unknown, type: unknown): boolean {
   );
 }
 
-/** The first alternative that is more than null. */
+/** Returns the first alternative that is not null. */
 function firstBranch(branches: unknown, { root }: Spot): unknown {
   const list = schemasIn(branches);
   return list.find((branch) => (dereference(root, branch) as Schema | undefined)?.type !== 'null') ?? list[0];
@@ -146,7 +146,7 @@ function arrayExample({ items, prefixItems, minItems }: Schema, { root, key, dep
   return isSchema(items) ? Array.from({ length: count }, () => exampleOf(items, inner)) : [];
 }
 
-/** The first of some likely numbers that is allowed. */
+/** Returns the first candidate that satisfies the limits. */
 function numberExample({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, type }: Schema): number {
   const step = number(multipleOf, type === 'integer' ? 1 : 0);
   const low = Math.max(number(minimum, -Infinity), number(exclusiveMinimum, -Infinity));
@@ -189,7 +189,7 @@ function stringExample({ format, pattern, minLength, maxLength, description }: S
   return text.padEnd(number(minLength, 0), 'x').slice(0, number(maxLength, Infinity));
 }
 
-/** A short value that the description quotes as an example: (e.g. "main"). */
+/** Returns a short value that the description quotes as an example: (e.g. "main"). */
 function quoted(description: unknown): string | undefined {
   if (typeof description !== 'string') return undefined;
   return /(?:e\.g\.|example|such as)[:,]?\s*["'`]([^"'`\n]{1,40})["'`]/i.exec(description)?.[1];

@@ -1,22 +1,23 @@
-/** Failures of calls in words: for the downstream, and as a reason for the record. */
+/** Error messages of failed calls for the client, and reason codes for the call record. */
 import { McpxError, RpcError } from '../errors.ts';
+import { RESOURCE_NOT_FOUND } from '../mcp/error-codes.ts';
 import type { Kind } from '../policy/access.ts';
 import { asName } from '../render/text.ts';
-import { METHOD_NOT_FOUND, RESOURCE_NOT_FOUND } from '../wire/message.ts';
-import type { ToolCall } from './request.ts';
+import { METHOD_NOT_FOUND } from '../wire/message.ts';
+import type { ToolCall } from './request-context.ts';
 
-/** A code says enough for a record, and holds nothing of what was sent. */
+/** Returns the error code, which contains nothing of the request. */
 export function reasonOf(error: unknown): string {
   if (error instanceof RpcError) return `rpc ${error.code}`;
   return error instanceof McpxError ? error.code : 'failed';
 }
 
-/** Whether a call was held back after all: its server has started again since, and defines its tool in another way. */
+/** True if mcpx refused the call: the server restarted meanwhile with a different definition of the tool. */
 export function isHeld(error: unknown): boolean {
   return error instanceof McpxError && error.code === 'refused';
 }
 
-/** Our own failures name what was asked for; an upstream's own words are left alone. */
+/** Adds the server and the name to errors of mcpx; errors of the upstream stay unchanged. */
 export function describe(error: unknown, server: string, name: string): unknown {
   if (error instanceof RpcError) return error;
   if (!(error instanceof McpxError)) return error;
@@ -27,7 +28,7 @@ export function describe(error: unknown, server: string, name: string): unknown 
   return new McpxError(error.code, message, { hint, cause: error });
 }
 
-/** For what is denied: as if its server did not have it. */
+/** The error for a denied object, which equals the error for a missing one. */
 export function unknownThing(kind: Kind | 'task' | 'extension', name: string): Error {
   if (kind === 'extension') return new RpcError(METHOD_NOT_FOUND, `Method not found: ${name}`);
   if (kind === 'resource') return new RpcError(RESOURCE_NOT_FOUND, 'Resource not found', { uri: name });
@@ -35,10 +36,10 @@ export function unknownThing(kind: Kind | 'task' | 'extension', name: string): E
 }
 
 export function noResult({ server, tool }: Pick<ToolCall, 'server' | 'tool'>): McpxError {
-  return new McpxError('protocol', `"${server}.${tool}" answered with something that is no result`);
+  return new McpxError('protocol', `"${server}.${tool}" returned an invalid result`);
 }
 
-/** For what its client gave up before it was sent. */
+/** The error for a call that the client cancelled before it was sent. */
 export function withdrawn(server: string): McpxError {
   return new McpxError('cancelled', `the call to server "${server}" was cancelled`);
 }

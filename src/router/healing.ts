@@ -1,16 +1,16 @@
-/** Mends arguments that failed their check where only one meaning is possible: "5" for 5, "true" for true, x for [x]. */
+/** Repairs arguments that failed validation where only one repair is valid: "5" to 5, "true" to true, x to [x]. */
 import type { ErrorObject } from 'ajv';
-import { parseExact } from '../exact.ts';
+import { parseLossless } from '../lossless-json.ts';
 import type { Validator } from './validator.ts';
 
 type Args = Record<string, unknown>;
 
-/** Rounds of mending: a mended list may hold values to mend. */
+/** Maximum number of rounds: a repaired array may hold values that need repair. */
 const MAX_ROUNDS = 4;
-/** Places mended in one round. */
+/** Maximum number of values repaired in one round. */
 const MAX_PLACES = 20;
 
-/** Arguments with fewer faults, as a copy; the same object when nothing could be mended. */
+/** Returns a copy with fewer errors, or the same object if nothing could be repaired. */
 export function heal(args: Args, validate: Validator): Args {
   let current = args;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -22,7 +22,7 @@ export function heal(args: Args, validate: Validator): Args {
 }
 
 function healOnce(args: Args, validate: Validator): Args | undefined {
-  const copy = parseExact(JSON.stringify(args)) as Args;
+  const copy = parseLossless(JSON.stringify(args)) as Args;
   let changed = false;
   for (const [path, types] of wantedTypes(validate(args))) {
     const keys = pointerKeys(path);
@@ -33,14 +33,14 @@ function healOnce(args: Args, validate: Validator): Args | undefined {
       place.holder[place.key] = candidate;
       return !validate(copy).some((error) => error.instancePath === path);
     });
-    // Two readings that both fit are two meanings.
+    // Two valid repairs are ambiguous, so the original value stays.
     place.holder[place.key] = fitting.length === 1 ? fitting[0] : original;
     changed ||= fitting.length === 1;
   }
   return changed ? copy : undefined;
 }
 
-/** Path → the types that were asked for there. */
+/** Returns the types that the schema expects, by path. */
 function wantedTypes(errors: ErrorObject[]): Map<string, Set<string>> {
   const wanted = new Map<string, Set<string>>();
   for (const { keyword, instancePath, params } of errors) {
@@ -69,7 +69,7 @@ const READINGS: ReadonlyMap<string, (value: unknown) => unknown[]> = new Map([
   ['array', readList],
 ]);
 
-/** Only digits that survive: an identifier of twenty digits is no number. */
+/** Accepts only numbers that JavaScript represents exactly: an id of twenty digits stays text. */
 function readNumber(value: unknown): unknown[] {
   const text = textOf(value).trim();
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return [];
@@ -77,7 +77,7 @@ function readNumber(value: unknown): unknown[] {
   return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? [number] : [];
 }
 
-/** A text with commas or line breaks may be one item or several. */
+/** Does not wrap a text with commas or line breaks, which may be one item or several. */
 function readList(value: unknown): unknown[] {
   if (value === null || value === undefined || Array.isArray(value)) return [];
   const parsed = readJson(value, '[');
@@ -88,7 +88,7 @@ function readList(value: unknown): unknown[] {
 function readJson(value: unknown, opening: '{' | '['): unknown[] {
   if (!textOf(value).trimStart().startsWith(opening)) return [];
   try {
-    return [parseExact(textOf(value))];
+    return [parseLossless(textOf(value))];
   } catch {
     return [];
   }
@@ -105,7 +105,7 @@ export function pointerKeys(pointer: string): string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** The object or list that holds the place, and its key there. */
+/** Returns the object or array that contains the value, and the value's key in it. */
 function find(root: Args, keys: string[]): { holder: Args; key: string } | undefined {
   const key = keys.at(-1);
   let holder: unknown = root;

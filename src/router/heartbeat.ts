@@ -1,11 +1,11 @@
-/** Progress for a client that asked for it while a call is silent: many clients give up after a minute without any. */
+/** Sends progress notifications while a call is silent: many clients time out after a minute without progress. */
 import type { Params } from '../wire/message.ts';
 
-/** ms of silence before a sign of life. */
+/** Milliseconds without progress before a heartbeat is sent. */
 const SILENCE = 15_000;
-/** Small enough to stay below any step of the server's own, as progress must increase. */
+/** Progress must increase; this step is smaller than any step of a server. */
 const STEP = 1e-6;
-/** The same for numbers that are so large that nothing as small could be added to them. */
+/** The relative step, for progress values so large that adding `STEP` would not change them. */
 const RELATIVE_STEP = 4 * Number.EPSILON;
 
 export interface Heartbeat {
@@ -29,7 +29,7 @@ export function createHeartbeat(send: (params: Params) => void): Heartbeat {
       timer.refresh();
       const { progress } = params;
       if (typeof progress !== 'number') return send(params);
-      // A server that begins at nothing after signs of life must not seem to go back.
+      // Progress must not decrease if the server starts at zero after a heartbeat.
       last = beats ? Math.max(progress, next()) : progress;
       send(last === progress ? params : { ...params, progress: last });
     },

@@ -1,115 +1,124 @@
-/** What happens to every request: find → authorize → check → call → record. The only place that sends downstream work upstream. */
+/** Routes requests: find → authorize → check → call → record. No other file sends downstream requests upstream. */
 import type { Catalog } from '../catalog/catalog.ts';
-import type { ListedTool, Tool } from '../catalog/list.ts';
-import type { Named } from '../catalog/names.ts';
-import { FREE, type SessionPins } from '../catalog/pins.ts';
+import type { Named } from '../catalog/exposed-names.ts';
+import type { ListedTool, Tool } from '../catalog/listing.ts';
+import { FREE, type SessionPins } from '../catalog/pins/pins.ts';
 import { McpxError } from '../errors.ts';
 import type { CallStart, Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import { isRepeatable } from '../render/tool-hints.ts';
-import type { Connection } from '../upstream/connection.ts';
+import type { Connection } from '../upstream/connection-interface.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import { Unparsed } from '../wire/unparsed.ts';
+import { Unparsed } from '../wire/unparsed-result.ts';
 import { ADMIT_ALL, type Admission, enter, settled } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
-import { createExperience, type Experience } from './experience.ts';
+import { type CallHistory, createCallHistory } from './call-history.ts';
+import { type Looked, ShownTool } from './definition-check.ts';
+import { dispatch } from './dispatch.ts';
 import { describe, isHeld, noResult, reasonOf, unknownThing, withdrawn } from './failures.ts';
-import { createFinder } from './find.ts';
-import { badArguments, unknownServer } from './missing.ts';
-import { type Looked, ShownTool } from './reliance.ts';
-import { type Forward, permits, type ToolCall, type ToolResult, type Way } from './request.ts';
-import { readShallow } from './shallow.ts';
-import { createTasks, type OwnTasks } from './tasks.ts';
-import { send } from './ties.ts';
+import { createFinder } from './find-tool.ts';
+import { badArguments, unknownServer } from './not-found.ts';
+import { readShallow } from './partial-parse.ts';
+import { type Forward, permits, type RequestContext, type ToolCall, type ToolResult } from './request-context.ts';
+import { createTaskOwners, type OwnTasks } from './task-owners.ts';
 import { createViews, type ServerView } from './views.ts';
 
-export type { Forward, ToolCall, ToolResult, Way } from './request.ts';
+export type { Forward, RequestContext, ToolCall, ToolResult } from './request-context.ts';
 export type { ServerView } from './views.ts';
 
-/** The view that a downstream has of a profile. */
+/** Access of one downstream client to the servers of a profile. */
 export interface Router {
-  /** Servers in the order of look-up, each with what may be seen of it. */
+  /**
+   * Servers in lookup order: local modules first, then the config's order; each with the objects that the client may
+   * see.
+   */
   servers(): ServerView[];
-  /** Whether anything of a server may be used, or one of its resources. */
+  /** The path of the config; undefined if the client may not know it. */
+  readonly configFile: string | undefined;
+  /** True if the client may use anything of the server, or the given resource. */
   sees(server: string, resource?: string): boolean;
-  /** Whether everything of a server may be used. */
+  /** True if the client may use everything of the server. */
   seesAll(server: string): boolean;
-  /** Whether a server that may be used has to be listed before it is known what it has. */
+  /** True if the client may use the server and the server is not listed yet. */
   awaits(server: string): boolean;
-  /** Another one whenever what `servers` answers may have changed. */
+  /** A string that changes whenever the result of `servers` may have changed. */
   revision(): string;
-  /** One server, listed first if it has not been; throws not_found with the nearest names. */
+  /** Returns a server and lists it first if necessary; throws not_found with the nearest names. */
   server(name: string): Promise<ServerView>;
-  /** One tool; throws not_found with the nearest names. */
+  /** Returns a tool; throws not_found with the nearest names. */
   tool(server: string, tool: string): Promise<Tool>;
   call(call: ToolCall): Promise<ToolResult>;
-  /** What became of this client's calls. */
-  readonly experience: Pick<Experience, 'hasFailed' | 'lastArguments'>;
-  /** Throws not_found for what is denied, exactly as for what is missing. */
+  /** Outcomes of this client's earlier calls. */
+  readonly experience: Pick<CallHistory, 'hasFailed' | 'lastArguments'>;
+  /** Sends a request to one server. Throws the same error for a denied object as for a missing one. */
   forward(request: Forward): Promise<unknown>;
-  /** What servers still do for this client. */
+  /** The tasks of this client. */
   readonly tasks: Pick<OwnTasks, 'servers' | 'via' | 'mayOwn'>;
-  /** A name was asked for that is not there; recorded where `pick` finds what it means among what is denied. */
-  missed(kind: Kind, pick: (denied: Named[]) => Named | undefined, way: Way): void;
+  /** Records a denial if the unknown name that a client used belongs to a denied object, which `pick` finds. */
+  missed(kind: Kind, pick: (denied: Named[]) => Named | undefined, way: RequestContext): void;
 }
 
 export interface RouterDeps {
   catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'ensure' | 'revision' | 'isCurrent' | 'renew'>;
-  /** Asks a server again for this client, for a name that is not known. */
+  /** Lists a server again for this client, for a name that the catalog does not have. */
   verify: (server: string) => Promise<void>;
   pool: Pick<Pool, 'get'>;
   access: Access;
-  /** The set of capabilities that the client offers, see `offeredKey` (default: whatever was seen last). */
+  /** Key of the capabilities that the client declares, see `offeredKey` (default: the last ones seen). */
   offered?: () => string | undefined;
   checker: ArgumentChecker;
-  /** Where calls are told. */
+  /** The record of calls. */
   calls: Calls;
-  /** Default: of a client that nobody else is. */
+  /** Defaults to a task list of its own. */
   tasks?: OwnTasks;
-  /** Default: nobody is asked, and any number runs. */
+  /** Defaults to no confirmation and no limit. */
   admission?: Admission;
-  /** What this client relies on (default: nothing is held back), and another number whenever that changed by itself. */
+  /** Tool definitions pinned by this client (default: none), and a number that changes when they do. */
   pins?: SessionPins;
   pinned?: () => number;
+  /** The path of the config, for messages to clients of this machine. */
+  configFile?: string | undefined;
 }
 
 export function createRouter(deps: RouterDeps): Router {
   const { catalog, verify, pool, access, offered = () => undefined, checker, calls, admission = ADMIT_ALL } = deps;
-  const { pins = FREE, pinned = () => 0 } = deps;
-  const tasks = deps.tasks ?? createTasks().of({ holder: '', known: 'by session' });
+  const { pins = FREE, pinned = () => 0, configFile } = deps;
+  const tasks = deps.tasks ?? createTaskOwners().of({ holder: '', known: 'by session' });
   const views = createViews({ catalog, access, offered, pins, pinned });
 
   const servers = (): ServerView[] => views.entries().map(views.of);
-  const experience = createExperience();
+  const experience = createCallHistory();
 
-  const { known, find, missing, awaits } = createFinder({ catalog, verify, views });
+  const { known, find, missing, awaits } = createFinder({ catalog, verify, views, configFile });
   const shown = { catalog, views, missing };
 
-  function connectionTo(server: string, way: Way): Connection {
-    // It may have left while its server was listed: nobody would end what is begun for it now.
+  function connectionTo(server: string, way: RequestContext): Connection {
+    // The client may have left while the server was listed; nothing would clean up after it.
     if (way.signal?.aborted) throw withdrawn(server);
     const connection = pool.get(server, way.caller);
-    if (connection === undefined) throw unknownServer(server, views.entries());
+    if (connection === undefined) throw unknownServer(server, views.entries(), configFile);
     return connection;
   }
 
-  /** A tool of a server that is listed, at once. */
+  /** Returns the tool without waiting if its server is listed. */
   const ready = (server: string, tool: string): ListedTool | undefined =>
     catalog.server(server, offered())?.listing.kind === 'listed' ? views.tool(server, tool) : undefined;
 
-  /** Arguments that worked once, if they still would. */
+  /** Returns the arguments of an earlier call if they still pass the check. */
   async function stillFitting(tool: Tool, args: Params | undefined): Promise<Params | undefined> {
     return args !== undefined && (await checker.check(tool, args)).ok ? args : undefined;
   }
 
-  /** What is denied looks missing; only the record knows the difference. */
+  /** A denied object looks missing to the client; only the record differs. */
   const denied = (call: CallStart) => calls.deny(call);
 
   const start = ({ server, requestId, arguments: args }: ToolCall, name: string): Recorder =>
     calls.begin({ kind: 'tool', server, name, method: 'tools/call', request: requestId, arguments: args });
 
-  /** A call that waits for its server is seen while it waits, and recorded where that never comes up. */
+  /**
+   * Starts the record before the server is listed, so that a waiting call is visible and a failed start is recorded.
+   */
   async function findAndBegin(request: ToolCall): Promise<ToolResult> {
     const { server, tool: name, requestId } = request;
     const waiting = awaits(server) ? start(request, name) : undefined;
@@ -126,7 +135,7 @@ export function createRouter(deps: RouterDeps): Router {
     return begin(request, found, waiting);
   }
 
-  /** What is there is not waited for: between a client and its server every promise counts. */
+  /** Skips the lookup for a listed tool: each additional promise adds latency to a call. */
   function call(request: ToolCall): Promise<ToolResult> {
     const listed = ready(request.server, request.tool);
     return listed === undefined ? findAndBegin(request) : begin(request, listed);
@@ -135,7 +144,7 @@ export function createRouter(deps: RouterDeps): Router {
   function begin(request: ToolCall, listed: ListedTool, begun?: Recorder): Promise<ToolResult> {
     const { server } = request;
     const record = begun ?? start(request, listed.tool.name);
-    // Before its arguments are looked at: what is wrong with them would be told in the words of the new definition.
+    // This precedes the argument check, whose errors would reveal the changed definition.
     const held = views.held(server, listed);
     if (held !== undefined) {
       record('refused', { reason: 'definition' });
@@ -171,7 +180,7 @@ export function createRouter(deps: RouterDeps): Router {
     return settled(asked, record).then(() => carryOut(request, looked, args, record));
   }
 
-  /** Lets it in, sends it and tells what became of it, with a single promise. */
+  /** Admits, sends and records a call, with a single promise. */
   function carryOut(request: ToolCall, looked: Looked, args: unknown, record: Recorder): Promise<ToolResult> {
     const { caller, server } = request;
     const failed = (error: unknown): never => {
@@ -208,15 +217,15 @@ export function createRouter(deps: RouterDeps): Router {
     const extra = transparent ? request.extra : undefined;
     const params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
     const repeatable = isRepeatable(listed.tool.annotations);
-    const reliance = new ShownTool(shown, looked, connection, params);
-    const how = { transparent, repeatable, verbatim: bytesFor(request), reliance };
-    return send(connection, 'tools/call', params, request, how);
+    const precondition = new ShownTool(shown, looked, connection, params);
+    const how = { transparent, repeatable, verbatim: bytesFor(request), precondition };
+    return dispatch(connection, 'tools/call', params, request, how);
   }
 
   function answered(request: ToolCall, tool: Tool, args: unknown, record: Recorder, result: ToolResult): ToolResult {
     const { server, mode } = request;
     record(result.isError === true ? 'tool_error' : 'ok', { result });
-    // Who calls verbatim is never shown what worked before.
+    // Only checked calls store arguments: verbatim calls never show an example.
     if (result.isError === true) experience.failed(server, tool.name);
     else if (mode !== 'verbatim') experience.worked(server, tool.name, args);
     return result;
@@ -224,8 +233,8 @@ export function createRouter(deps: RouterDeps): Router {
 
   async function forward(request: Forward): Promise<unknown> {
     const { server, kind, name, method, params, meta } = request;
-    // A server that has been met is asked, also where it does not list its tools.
-    if (views.entry(server)?.hello === undefined) await known(server);
+    // A server that has connected before gets the request even if its tools are not listed.
+    if (views.entry(server)?.handshake === undefined) await known(server);
     const begun: CallStart = { kind, server, name, method, request: request.requestId, arguments: params };
     if (!permits(access, request)) {
       denied(begun);
@@ -239,7 +248,7 @@ export function createRouter(deps: RouterDeps): Router {
       const how = { transparent: !isKnown, repeatable: isKnown };
       const via = request.via ?? connectionTo(server, request);
       request.routed?.(via);
-      const result = await send(via, method, whole, request, how);
+      const result = await dispatch(via, method, whole, request, how);
       record('ok', { result });
       return result;
     } catch (error) {
@@ -252,6 +261,7 @@ export function createRouter(deps: RouterDeps): Router {
 
   return {
     servers,
+    configFile,
     sees: (server, uri) =>
       access.allowsServer(server) && (uri === undefined || access.allows({ server, kind: 'resource', name: uri })),
     seesAll: access.allowsAll,
@@ -275,13 +285,16 @@ export function createRouter(deps: RouterDeps): Router {
   };
 }
 
-/** Which results need not be parsed: where nothing is made of them, all that are large. */
+/**
+ * Returns which results stay unparsed: all large ones if nothing reads them, otherwise only those that are costly to
+ * parse.
+ */
 function bytesFor({ mode, verbatim }: ToolCall): 'large' | 'costly' | undefined {
   if (mode !== 'verbatim') return 'costly';
   return verbatim ? 'large' : undefined;
 }
 
-/** How a thing is used. */
+/** The method that uses each kind of object. */
 const METHODS: Record<Kind, string> = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' };
 
 type Recorder = ReturnType<Calls['begin']>;

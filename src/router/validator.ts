@@ -1,23 +1,26 @@
-/** Compiles schemas into validators, on first use; one that does not compile means no check, never a refused call. */
+/** Compiles JSON schemas into validators on first use; a schema that does not compile disables the check. */
 import { createHash } from 'node:crypto';
 import type { Ajv, ErrorObject, Options } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FormatsPlugin } from 'ajv-formats';
-import { plain } from '../exact.ts';
-import { isSchema, type Schema } from '../render/schema.ts';
-import { type Prepared, prepareSchema } from './prepare.ts';
+import { plain } from '../lossless-json.ts';
+import { isSchema, type Schema } from '../render/schema-refs.ts';
+import { type Prepared, prepareSchema } from './sanitize-schema.ts';
 
-/** What is wrong with a value; none when it fits, or when it cannot be told. */
+/** Returns the validation errors of a value; none if it is valid or cannot be validated. */
 export type Validator = (value: unknown) => ErrorObject[];
 
 export interface Validators {
-  /** Undefined when there is nothing to check against. */
+  /** Resolves with undefined if there is no schema, or if it is too large or does not compile. */
   get(schema: unknown): Promise<Validator | undefined>;
 }
 
-/** Validators kept by the content of their schema; each connection brings new objects with the same content. */
+/**
+ * Maximum number of validators in the cache, which is keyed by schema content: each connection creates new objects
+ * with the same content.
+ */
 const MAX_KEPT = 500;
-/** Deeper arguments are not checked against a schema that refers to itself. */
+/** Maximum nesting depth of arguments that are validated against a recursive schema. */
 const MAX_RECURSION = 16;
 
 const OPTIONS: Options = {
@@ -29,15 +32,18 @@ const OPTIONS: Options = {
   validateSchema: false,
   addUsedSchema: false,
   meta: false,
-  // Larger code that compiles nearly three times as fast: most validators run a few times at most.
+  // The code is larger but compiles nearly three times as fast, and most validators run only a few times.
   inlineRefs: false,
   code: { optimize: false },
 };
 
-/** What the nearest number may fail although the number itself does not: another one may have the same. */
+/**
+ * Keywords whose errors are ignored for numbers that JavaScript rounds: the rounded number may fail where the exact
+ * one passes.
+ */
 const TELLING_APART: ReadonlySet<string> = new Set(['uniqueItems', 'enum', 'const', 'multipleOf']);
 
-/** Those whose expressions are linear in `fast` mode; unknown formats are not checked. */
+/** Formats whose expressions are linear in `fast` mode; other formats are not checked. */
 const FORMATS = ['date', 'time', 'date-time', 'uri', 'email', 'ipv4', 'ipv6', 'uuid'] as const;
 
 export function createValidators(): Validators {
@@ -75,14 +81,14 @@ export function createValidators(): Validators {
   };
 }
 
-/** Loading and building a compiler takes tens of milliseconds: nothing of it happens before the first check. */
+/** Loads ajv before the first check and not at startup, because that takes tens of milliseconds. */
 async function loadCompiler(dialect: Prepared['dialect']): Promise<Ajv> {
   const ajv: Ajv | Ajv2020 =
     dialect === '2020-12'
       ? new (await import('ajv/dist/2020.js')).Ajv2020(OPTIONS)
       : new (await import('ajv')).Ajv(OPTIONS);
   const { default: formats } = await import('ajv-formats');
-  // As a CommonJS module it is its own default, or has one, depending on who loads it.
+  // The CommonJS module is the plugin itself or has it as `default`, depending on the module loader.
   const plugin = formats as unknown as FormatsPlugin & { default?: FormatsPlugin };
   (plugin.default ?? plugin)(ajv, { mode: 'fast', formats: [...FORMATS] });
   return ajv;
@@ -91,17 +97,17 @@ async function loadCompiler(dialect: Prepared['dialect']): Promise<Ajv> {
 function compileWith(ajv: Ajv, { schema, recursive }: Prepared): Validator | undefined {
   try {
     const validate = ajv.compile(schema as Schema);
-    // The compiler keeps every schema it has seen; ours are kept here, and bounded.
+    // ajv keeps every schema that it compiles; the cache in this file is bounded instead.
     ajv.removeSchema(schema as Schema);
     return (value) => {
       if (recursive && isDeeper(value, MAX_RECURSION)) return [];
       try {
-        // Schemas speak of numbers that can be compared.
+        // Schema keywords compare JavaScript numbers.
         const nearest = plain(value);
         const errors = validate(nearest) ? [] : (validate.errors ?? []);
         return nearest === value ? errors : errors.filter(({ keyword }) => !TELLING_APART.has(keyword));
       } catch {
-        // A schema that is its own part recurses without end: nothing can be told.
+        // A schema that contains itself recurses until the stack overflows, so there is no verdict.
         return [];
       }
     };

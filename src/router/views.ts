@@ -1,8 +1,8 @@
-/** What a downstream may see of a profile: the catalog without what is denied. */
+/** The catalog as one client sees it: without the servers and objects that its access rules deny. */
 import type { Catalog, ServerEntry } from '../catalog/catalog.ts';
-import type { Item, ListedTool, Tool } from '../catalog/list.ts';
-import type { Named } from '../catalog/names.ts';
-import type { SessionPins } from '../catalog/pins.ts';
+import type { Named } from '../catalog/exposed-names.ts';
+import type { Item, ListedTool, Tool } from '../catalog/listing.ts';
+import type { SessionPins } from '../catalog/pins/pins.ts';
 import type { McpxError } from '../errors.ts';
 import type { Access, Kind } from '../policy/access.ts';
 
@@ -16,32 +16,32 @@ export interface ServerView {
 }
 
 export interface Views {
-  /** Servers of which anything may be used, in the order of look-up. */
+  /** Servers with at least one permitted object, in lookup order: local modules first, then the config's order. */
   entries(): ServerEntry[];
   entry(name: string): ServerEntry | undefined;
-  /** Another one whenever what is seen may have changed. */
+  /** A string that changes whenever the view may have changed. */
   revision(): string;
   tool(server: string, name: string): ListedTool | undefined;
-  /** A tool as this client is to see it; undefined where it is held back. */
+  /** The tool as this client sees it; undefined if its changed definition is blocked. */
   shown(server: string, listed: ListedTool): Tool | undefined;
-  /** Whether a call must not run before its server was listed on the connection that it goes on. */
+  /** True if the server must be listed on the connection of a call before the call runs. */
   relies(server: string): boolean;
-  /** Why a tool must not run, if so. */
+  /** The error if the tool must not run because its definition is new or has changed. */
   held(server: string, listed: ListedTool): McpxError | undefined;
   of(entry: ServerEntry): ServerView;
-  /** Whether a tool is there and may not be used. */
+  /** True if the tool exists and the client may not use it. */
   denies(server: string, tool: string): boolean;
-  /** What is listed and may not be used; templates are among the resources. */
+  /** Listed objects that the client may not use; resources include templates. */
   denied(kind: Kind): Named[];
 }
 
 export interface ViewsDeps {
   catalog: Pick<Catalog, 'servers' | 'server' | 'find' | 'revision'>;
   access: Access;
-  /** The set of capabilities that the client offers. */
+  /** The key of the set of capabilities that the client declares. */
   offered: () => string | undefined;
   pins: SessionPins;
-  /** Another number whenever what `pins` shows changed by itself. */
+  /** A number that changes whenever the result of `pins` may have changed. */
   pinned: () => number;
 }
 
@@ -56,7 +56,7 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
         .map((name) => ({ server: entry.name, label: entry.spec.label, name })),
     );
 
-  // Asked at every call, and nearly always the same: written only when a part of it is another.
+  // The text is cached: it is read for every call and rarely changes.
   let seen = { catalog: -1, pinned: -1, offered: '', text: '' };
   const revision = () => {
     const [listed, held, set] = [catalog.revision, pinned(), offered() ?? ''];
@@ -82,7 +82,7 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
       const entry = catalog.server(server, offered());
       return entry && pins.held(entry, listed);
     },
-    // What offers nothing yet has not been seen.
+    // A server that has no tools yet has shown the client nothing, so it is not passed to `pins`.
     of: (entry) => view(entry, access, entry.offer.tools.length === 0 ? [] : pins.shown(entry, entry.offer.tools)),
     denies: (server, tool) => catalog.find(server, tool, offered()) !== undefined && isDenied(server, 'tool', tool),
     denied(kind) {

@@ -1,85 +1,83 @@
-/** All connections of one profile: who shares which, bounded starts, the common end. */
+/** The connections of one profile: decides which clients share one, limits starts and closes all of them. */
 import type { ServerSpec, Settings } from '../config/config.ts';
+import { launchFolder } from '../config/workspace-folder.ts';
+import { offeredKey, sharedKey } from '../mcp/capabilities.ts';
 import type { Log } from '../observe/log.ts';
-import type { ChildLimit } from './child-limit.ts';
-import { type Connection, type ConnectionOptions, createConnection } from './connection.ts';
-import { createListingPlaces } from './listing-places.ts';
-import { enabled, type Member, memberOf, type PoolChange, sameLaunch } from './member.ts';
-import type { ChildRecords } from './owners.ts';
-import { isFurther, keyAt } from './pending-questions.ts';
-import { perCall } from './percall.ts';
-import { eventsOf, type PoolEvents } from './pool-events.ts';
-import { createSlots } from './queue.ts';
-import { type Answerer, createRooted, type RootedConnections } from './rooted.ts';
-import { rootedView } from './rooted-view.ts';
-import { createRootsMemory } from './roots.ts';
-import {
-  type Caller,
-  introductionOf,
-  launchFolder,
-  offeredKey,
-  type Share,
-  sharedKey,
-  workspaceOf,
-} from './sharing.ts';
-import { statelessView } from './stateless.ts';
-import type { StderrFiles } from './stderr-file.ts';
-import type { StopBounds } from './transport.ts';
+import type { Caller } from './caller.ts';
+import { createConnection } from './connection.ts';
+import type { Connection } from './connection-interface.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import { createListingLimit } from './lifecycle/listing-limit.ts';
+import { createSlots } from './lifecycle/queue.ts';
+import type { ChildLimit } from './process/child-limit.ts';
+import type { ChildRecords } from './process/orphans.ts';
+import type { StderrFiles } from './process/stderr-file.ts';
+import { type Answerer, createRooted, type RootedConnections } from './sharing/by-roots.ts';
+import { rootedView } from './sharing/by-roots-view.ts';
+import { createRootsMemory } from './sharing/client-roots.ts';
+import { isFurther, keyAt } from './sharing/pending-questions.ts';
+import { perCall } from './sharing/per-call.ts';
+import { enabled, type PoolChange, type PoolEntry, poolEntryOf, sameLaunch } from './sharing/pool-entry.ts';
+import { eventsOf, type PoolEvents } from './sharing/pool-events.ts';
+import { introductionOf, type Share, workspaceOf } from './sharing/sharing.ts';
+import { statelessView } from './sharing/stateless.ts';
+import type { StopBounds } from './transports/transport.ts';
 
-export type { Heard } from './pool-events.ts';
-export type { Caller } from './sharing.ts';
+export type { Caller } from './caller.ts';
+export type { ServerNotification } from './sharing/pool-events.ts';
 
 export interface PoolOptions {
   servers: ServerSpec[];
   settings: Pick<Settings, 'connect' | 'limits' | 'health'> & Partial<Pick<Settings, 'offline'>>;
   log: Log;
   events?: PoolEvents;
-  /** What was stored of a server: what worked the last time is tried first. */
+  /** Returns the cached detection results of a server, which are tried first. */
   recall?: ConnectionOptions['recall'];
-  /** Where children are written down while they run. */
+  /** Records the running child processes on disk. */
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
-  /** Bounds how many processes run at once. */
+  /** Limits how many processes run at once. */
   childLimit?: ChildLimit | undefined;
-  /** Where what children write to stderr is kept. */
+  /** Stores the stderr output of child processes. */
   stderr?: StderrFiles | undefined;
-  /** Told of slow starts where a person waits in a shell. */
+  /** Receives slow-start lines when a user waits in a shell. */
   attended?: ConnectionOptions['attended'];
 }
 
 export interface Pool {
   /**
-   * The connection for that caller; without one, the connection to list with: the last that was used, else one that offers what
-   * was last offered. Undefined for a name that is not configured or is disabled. Never starts anything.
+   * Returns the connection for the caller. Without a caller, returns the connection for list requests: the last used
+   * one, else one with the last offered capabilities. Undefined if the server is unknown or disabled. Never starts a
+   * server.
    */
   get(server: string, caller?: Caller): Connection | undefined;
-  /** Every connection there is, at least one per server. */
+  /** Returns all connections, at least one per server. */
   all(): Connection[];
-  /** The key of the only client that it serves. */
+  /** Returns the key of the only client that the connection serves; undefined if there are several. */
   clientOf(connection: Connection): string | undefined;
-  /** Whether a connection serves that client, or anybody. */
+  /** Returns true if the connection serves that client or is not bound to clients. */
   serves(connection: Connection, caller: string): boolean;
-  /** Whoever a change on this connection concerns: itself, and what else is served by it. */
+  /** Returns the connection and the views that it serves: all of them are affected by its changes. */
   affected(connection: Connection): Connection[];
   /**
-   * Takes other servers in place of those it has. One that is reached as before keeps its connections; what is changed or gone ends when its
-   * last call is over.
+   * Replaces the configured servers. A server with an unchanged launch keeps its connections; connections of changed or
+   * removed servers end after their last call.
    */
   update(servers: readonly ServerSpec[], settings: PoolOptions['settings']): PoolChange;
-  /** Resolves when every connection that was given up by then has ended. */
+  /** Resolves when every connection that was dismissed so far has ended. */
   emptied(): Promise<void>;
-  /** A downstream has left: what was its own ends when its last call is over. */
+  /** Ends the connections of a closed client session after their last call. */
   release(caller: string): void;
-  /** Ends everything at once, within the bounds of a stop; again with smaller bounds hurries it. */
+  /** Closes all connections within the bounds; a second call with smaller bounds shortens the stop. */
   close(bounds?: StopBounds): Promise<void>;
-  /** Ends every process tree at once and synchronously: for the way out of a dying process. */
+  /** Kills every process tree synchronously; for use while mcpx itself exits. */
   killNow(): void;
 }
 
 export function createPool(options: PoolOptions): Pool {
   let { settings } = options;
   const starts = createSlots({ limit: settings.connect.concurrency, subject: 'the start of servers' });
-  const places = createListingPlaces(settings.connect.concurrency);
-  const memberFor = (spec: ServerSpec) => memberOf(spec, settings);
+  const places = createListingLimit(settings.connect.concurrency);
+  const memberFor = (spec: ServerSpec) => poolEntryOf(spec, settings);
   const members = new Map(enabled(options.servers).map((spec) => [spec.name, memberFor(spec)]));
   const open = new Set<Connection>();
   const ending = new Set<Promise<void>>();
@@ -87,7 +85,7 @@ export function createPool(options: PoolOptions): Pool {
   let closed = false;
 
   const create = (
-    member: Member,
+    member: PoolEntry,
     share: Share,
     caller: Caller | undefined,
     parts: { answer?: Answerer; holder?: string | undefined } = {},
@@ -111,8 +109,8 @@ export function createPool(options: PoolOptions): Pool {
         answer: parts.answer,
         questions: member.questions,
         state(state) {
-          if (state.kind === 'ready') member.era = connection.hello?.era;
-          // What another has taken the place of says nothing any more.
+          if (state.kind === 'ready') member.era = connection.handshake?.era;
+          // A member that a reload has replaced emits no events.
           if (share === 'call' || members.get(name) !== member) return;
           if (state.kind === 'ready') takeOver(member, connection);
           if (state.kind === 'idle') member.rooted?.idle(connection);
@@ -121,12 +119,12 @@ export function createPool(options: PoolOptions): Pool {
       }),
     });
     open.add(connection);
-    // Whoever still calls hears that it is stopped, and nothing is started.
+    // After close(), callers get the error "is stopped", and no server is started.
     if (closed) void connection.close();
     return connection;
   };
 
-  const shared = (member: Member, caller: Caller | undefined): Connection => {
+  const shared = (member: PoolEntry, caller: Caller | undefined): Connection => {
     const key = caller === undefined ? '' : sharedKey(offeredKey(caller));
     const at = (place: number): Connection => {
       const own = keyAt(key, place);
@@ -134,17 +132,17 @@ export function createPool(options: PoolOptions): Pool {
       member.shared.set(own, found);
       return found;
     };
-    // Where the config says that there is one, there is one.
+    // With `share: "all"` in the config there is exactly one connection.
     const isOnly = caller === undefined || member.spec.share === 'all';
     return at(isOnly ? 0 : member.questions.placeFor(caller.key, at));
   };
 
-  /** What runs serves every set of capabilities. */
-  const stateless = (member: Member): Connection =>
+  /** Returns a ready connection: a modern server serves every set of capabilities on it. */
+  const stateless = (member: PoolEntry): Connection =>
     [...member.shared.values(), ...(member.rooted?.all() ?? [])].find(({ state }) => state.kind === 'ready') ??
     shared(member, undefined);
 
-  const view = (member: Member, caller: Caller): Connection => {
+  const view = (member: PoolEntry, caller: Caller): Connection => {
     member.claimed.add(stateless(member));
     const offered = offeredKey(caller);
     const { capabilities } = introductionOf('all', caller);
@@ -155,13 +153,13 @@ export function createPool(options: PoolOptions): Pool {
     return found;
   };
 
-  const own = (member: Member, caller: Caller): Connection => {
+  const own = (member: PoolEntry, caller: Caller): Connection => {
     const found = member.sessions.get(caller.key) ?? create(member, 'session', caller);
     member.sessions.set(caller.key, found);
     return found;
   };
 
-  const rooted = (member: Member): RootedConnections => {
+  const rooted = (member: PoolEntry): RootedConnections => {
     member.rooted ??= createRooted({
       ...{ questions: member.questions, memory },
       create(caller, own) {
@@ -177,7 +175,7 @@ export function createPool(options: PoolOptions): Pool {
     return member.rooted;
   };
 
-  const once = (member: Member, caller: Caller): Connection =>
+  const once = (member: PoolEntry, caller: Caller): Connection =>
     perCall({
       create: () => create(member, 'call', caller),
       end,
@@ -185,15 +183,15 @@ export function createPool(options: PoolOptions): Pool {
       shown: {
         name: member.spec.name,
         spec: member.spec,
-        hello: lister(member).hello,
+        handshake: lister(member).handshake,
         offered: offeredKey(caller),
         folder: launchFolder(member.spec, workspaceOf(caller)),
       },
     });
 
-  /** Ends a connection when nothing is under way on it any more. */
+  /** Ends a connection once no request is pending on it. */
   const end = (connection: Connection) => {
-    const ended = connection.dismiss().finally(() => {
+    const ended = connection.drain().finally(() => {
       open.delete(connection);
       ending.delete(ended);
     });
@@ -201,7 +199,7 @@ export function createPool(options: PoolOptions): Pool {
     return ended;
   };
 
-  const lister = (member: Member): Connection => member.current ?? shared(member, member.seen);
+  const lister = (member: PoolEntry): Connection => member.current ?? shared(member, member.seen);
 
   const find = (server: string, caller?: Caller): Connection | undefined => {
     const member = members.get(server);
@@ -217,7 +215,7 @@ export function createPool(options: PoolOptions): Pool {
     return connection;
   };
 
-  // One per server from the beginning, so that there is something to show.
+  // Each server has a connection from the beginning, so that its state can be shown.
   for (const member of members.values()) shared(member, undefined);
 
   return {
@@ -276,11 +274,11 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** A connection that only listed is not needed any more once one is there that somebody calls through. */
-function takeOver(member: Member, connection: Connection): void {
+/** Stops connections that were only used for listing once a client's connection is ready. */
+function takeOver(member: PoolEntry, connection: Connection): void {
   if (!isFurther(connection, member.current)) member.current = connection;
   if (!member.claimed.has(connection)) return;
   for (const other of member.shared.values()) {
-    if (other !== connection && !member.claimed.has(other)) void other.rest();
+    if (other !== connection && !member.claimed.has(other)) void other.stopIdle();
   }
 }

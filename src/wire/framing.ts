@@ -1,6 +1,6 @@
-/** Bytes to messages and back: newline-delimited JSON and Content-Length frames, told apart by what the far side sends. */
+/** Encodes and decodes messages as newline-delimited JSON or Content-Length frames, which the decoder detects. */
 import { McpxError } from '../errors.ts';
-import { createByteBuffer } from './bytes.ts';
+import { createByteBuffer } from './byte-buffer.ts';
 import {
   type Id,
   INVALID_REQUEST,
@@ -13,19 +13,19 @@ import {
 } from './message.ts';
 import { createOversized, membersAtEdges } from './oversized.ts';
 import type { Receiver } from './peer.ts';
-import { readUnparsed } from './unparsed.ts';
-import { LARGE } from './verbatim.ts';
+import { LARGE } from './raw-result.ts';
+import { readUnparsed } from './unparsed-result.ts';
 
 export type Framing = 'newline' | 'content-length';
 
-/** Something that arrived and is no JSON-RPC message. */
+/** Input that is not a JSON-RPC message. */
 export interface Invalid {
-  /** -32700 (no JSON) or -32600 (JSON, but no message). */
+  /** -32700 (not JSON) or -32600 (JSON, but not a message). */
   code: number;
   reason: string;
-  /** Where it could be read. */
+  /** The id of the message; absent if it could not be read. */
   id?: Id;
-  /** It was meant as an answer and must not be answered itself. */
+  /** Set for an invalid response: it must not be answered. */
   answer?: true;
 }
 
@@ -33,20 +33,20 @@ export type Decoded = { message: Message; invalid?: never } | { invalid: Invalid
 
 export interface Decoder {
   push(chunk: Buffer): Decoded[];
-  /** What is left when the stream ends: a last line without its newline, or a report. */
+  /** Returns the remaining messages at the end of the stream: a last line without its newline, or an error. */
   end(): Decoded[];
-  /** Undefined until the first message. */
+  /** The detected framing; undefined until the first message. */
   readonly framing: Framing | undefined;
 }
 
 export interface DecoderOptions {
-  /** Bytes of one message. */
+  /** Maximum size of one message in bytes. */
   maxBytes?: number;
-  /** Offered every large line in the pieces it came in, before anything is made of it; true where it was taken. */
+  /** Receives every large line as unparsed chunks; returns true if it handled the line. */
   large?: (pieces: Buffer[]) => boolean;
 }
 
-/** Default bound of one message, in bytes. */
+/** Default maximum size of one message in bytes. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_BATCH = 100;
 const HEADER = /^content-(?:length|type)\s*:/i;
@@ -57,7 +57,7 @@ export function encode(message: Message, framing: Framing): string {
   return `Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
 }
 
-/** Every message in a JSON text: one, or each element of a batch. */
+/** Decodes one message or each element of a batch. */
 export function decode(text: string): Decoded[] {
   const out: Decoded[] = [];
   decodeInto(out, text);
@@ -73,7 +73,7 @@ function decodeInto(out: Decoded[], text: string): void {
       out.push(unparsed(text, error.message));
       return;
     }
-    // As good as undefined, which no JSON text is.
+    // A syntax error leaves `value` undefined, which no JSON text parses to.
   }
   if (value === undefined) {
     out.push({ invalid: { code: PARSE_ERROR, reason: `not JSON: ${excerpt(text)}` } });
@@ -84,7 +84,10 @@ function decodeInto(out: Decoded[], text: string): void {
   else out.push({ invalid: { code: INVALID_REQUEST, reason: `a batch holds 1 to ${MAX_BATCH} messages` } });
 }
 
-/** A message that must not be parsed: the result of an answer stays as it is, anything else is of no use. */
+/**
+ * Handles a message that is too costly to parse: the result of a response is kept as text, any other message is
+ * invalid.
+ */
 function unparsed(text: string, reason: string): Decoded {
   const answer = readUnparsed(text);
   if (answer !== undefined) return { message: { jsonrpc: '2.0', ...answer } };
@@ -99,14 +102,14 @@ function unparsed(text: string, reason: string): Decoded {
   };
 }
 
-/** Tells of something that is no message, and fails the request of ours that it was meant to answer. */
+/** Reports an invalid message, and fails our request if the message was meant as its response. */
 export function reportInvalid(receiver: Receiver | undefined, { reason, id, answer }: Invalid, subject: string): void {
   receiver?.invalid(reason);
   if (id === undefined || answer === undefined) return;
   receiver?.failed?.(id, new McpxError('protocol', `${subject} sent an answer that cannot be used: ${reason}`));
 }
 
-/** What nearly every message looks like, told by two characters. */
+/** Returns true if the first and last characters are braces, which holds for nearly every message. */
 function isObjectLike(text: string): boolean {
   return text.charCodeAt(0) === OPEN && text.charCodeAt(text.length - 1) === CLOSE;
 }
@@ -115,7 +118,10 @@ const OPEN = 123;
 const CLOSE = 125;
 const LONE_VALUE = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
-/** Whether both ends of a text could be those of JSON. Programs print lines by the thousand, and for each a thrown error costs 20 times as much. */
+/**
+ * Returns true if the first and last characters could be JSON. Servers may print thousands of log lines to stdout, and
+ * an exception for each costs 20 times as much as this check.
+ */
 function mayBeJson(text: string): boolean {
   if (isObjectLike(text)) return true;
   const inner = text.trim();
@@ -139,7 +145,7 @@ function check(value: unknown): Decoded {
   };
 }
 
-/** A short piece of something unreadable, safe to show. */
+/** Returns a short excerpt without control characters, for error messages. */
 function excerpt(text: string): string {
   const clean = text
     .slice(0, 200)
@@ -148,7 +154,9 @@ function excerpt(text: string): string {
   return JSON.stringify(clean.length > 80 ? `${clean.slice(0, 80)}…` : clean);
 }
 
-/** Linear in the bytes it is given, and never holds more than `maxBytes` of them (twice that while it grows). */
+/**
+ * Creates a decoder. It takes linear time and holds at most `maxBytes` of input (twice that while its buffer grows).
+ */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
   const { maxBytes = MAX_MESSAGE_BYTES, large = () => false } = options;
   const held = createByteBuffer();
@@ -184,7 +192,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
       takeMessage(raw);
       return;
     }
-    // A BOM comes first in the stream, or after what a wrapper printed before.
+    // A BOM may occur at the start of the stream, or after output that a wrapper script printed.
     const line = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
     const blank = line === '' || line === '\r' || line.trim() === '';
     if (inHeaders) {

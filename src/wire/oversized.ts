@@ -1,24 +1,27 @@
-/** Skips a message that is over the limit, keeping only its edges, so that whoever waits for it can be told by its id. */
-import { parseExact } from '../exact.ts';
-import type { ByteBuffer } from './bytes.ts';
+/** Skips a message over the size limit but keeps its first and last bytes, so that its id can be reported. */
+import { parseLossless } from '../lossless-json.ts';
+import type { ByteBuffer } from './byte-buffer.ts';
 import type { Decoded } from './framing.ts';
 import { INVALID_REQUEST, isId, type Params } from './message.ts';
 
 export interface Oversized {
   readonly active: boolean;
-  /** Starts skipping; what is held already is looked at and given up. */
+  /** Starts to skip; keeps the first and last bytes of the buffer and clears it. */
   begin(held: ByteBuffer): void;
   skip(chunk: Buffer, from: number, to: number): void;
-  /** Ends skipping and reports. */
+  /** Stops skipping and returns the error. */
   finish(): Decoded;
 }
 
-/** Bytes kept of either end. */
+/** Bytes kept at either end of the message. */
 const EDGE = 512;
 const TEXT = String.raw`"(?:[^"\\]|\\.){0,200}"`;
 const MEMBER = String.raw`\s*${TEXT}\s*:\s*(?:${TEXT}|[\w.+-]{1,40})\s*`;
 const MEMBERS = `${MEMBER}(?:,${MEMBER})*`;
-/** Small members before the first large one, and after the last. Anything in between could be inside another. */
+/**
+ * Match the small members before the first large one and after the last. A member in between could belong to a nested
+ * object.
+ */
 const AT_HEAD = new RegExp(String.raw`^\s*\{(${MEMBERS}),`);
 const AT_TAIL = new RegExp(String.raw`,(${MEMBERS})\}\s*$`);
 
@@ -60,16 +63,16 @@ export function createOversized(maxBytes: number): Oversized {
   };
 }
 
-/** Small members of a message, such as its id and method, as far as they stand before or after everything large in it. */
+/** Returns the small members of a message, such as id and method, that precede or follow its large members. */
 export function membersAtEdges(text: string): Params {
   return { ...membersAt(AT_TAIL, text.slice(-EDGE)), ...membersAt(AT_HEAD, text.slice(0, EDGE)) };
 }
 
 function membersAt(edge: RegExp, text: string): Params {
   try {
-    return parseExact(`{${edge.exec(text)?.[1] ?? ''}}`) as Params;
+    return parseLossless(`{${edge.exec(text)?.[1] ?? ''}}`) as Params;
   } catch {
-    // It was no JSON in the first place.
+    // The text is not valid JSON.
     return {};
   }
 }

@@ -1,8 +1,7 @@
-/** One JSON-RPC conversation over a channel: ids, timeouts, cancellation, progress; errors are relayed verbatim. */
+/** One end of a JSON-RPC connection: ids, timeouts, cancellation and progress; errors are relayed verbatim. */
 import { McpxError, messageOf, RPC_CODES, RpcError, toRpcError } from '../errors.ts';
-import { InFlight } from '../in-flight.ts';
-import { createCalls } from './calls.ts';
-import { IncomingCall } from './incoming.ts';
+import { SlotMap } from '../slot-map.ts';
+import { IncomingCall } from './incoming-request.ts';
 import {
   type Id,
   INVALID_REQUEST,
@@ -16,96 +15,119 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from './message.ts';
-import { Verbatim } from './verbatim.ts';
+import { createCalls } from './outgoing.ts';
+import { RawResult } from './raw-result.ts';
 
-/** Messages over something: a process's pipes, HTTP requests, memory. One per conversation. */
+/** A message transport, such as the pipes of a process, HTTP requests or memory; one per connection. */
 export interface Channel {
-  /** Begins delivery; called once. */
+  /** Starts delivery; called once. */
   start(receiver: Receiver): void;
-  /** Queues one message and returns at once. Throws McpxError: `unreachable` when closed, `overloaded` when the far side does not read. */
+  /**
+   * Queues one message and returns at once. Throws McpxError: `unreachable` if closed, `overloaded` if the peer does
+   * not read.
+   */
   send(message: Message): void;
-  /** Ends the conversation, first politely, then by force; resolves when nothing of it is left. */
+  /** Closes the connection, first gracefully, then by force; resolves when all resources are released. */
   close(): Promise<void>;
 }
 
 export interface Receiver {
-  /** `origin` is the id of our own request on whose answer stream this message came, where the transport can tell. */
+  /**
+   * Receives a message. `origin` is the id of our request on whose response stream it arrived, if the transport knows
+   * it.
+   */
   message(message: Message, origin?: Id): void;
-  /** A large message in the pieces it came in; false where it is to be read in full. */
+  /** Receives a large message as unparsed chunks; returns false if it must be parsed in full. */
   large?(pieces: Buffer[]): boolean;
-  /** Something arrived that is no JSON-RPC message; it is dropped. */
+  /** Reports input that is not a JSON-RPC message and was dropped. */
   invalid(reason: string): void;
-  /** One of our requests will get no answer, while the conversation goes on: its own HTTP request failed, or its answer was unreadable. */
+  /**
+   * Reports that a request of ours will get no response although the connection stays open: its HTTP request failed, or
+   * its response was unreadable.
+   */
   failed?(id: Id, error: Error): void;
-  /** The far side is gone. Called once; the error says why, or is absent after a clean end. */
+  /** Reports the end of the connection. Called once; the error is absent after a clean end. */
   closed(error?: Error): void;
 }
 
-/** What a request handler is told about the request it answers. */
+/** The context that a request handler receives with a request. */
 export interface Incoming {
-  /** Aborted when the far side cancels the request or goes away. */
+  /** Aborted when the peer cancels the request or disconnects. */
   signal: AbortSignal;
-  /** Sends progress under the requester's own token; absent when it gave none. */
+  /** Sends progress under the requester's own token; absent if the request has none. */
   progress?: (params: Params) => void;
   origin?: Id;
-  /** Which of our own requests it belongs to, as far as can be told; see `About`. */
-  about?: About;
+  /** The request of ours that this request belongs to, if it is known. */
+  attribution?: Attribution;
 }
 
 /**
- * The request of ours on whose behalf the far side speaks: by the stream it came on, else the only one under way that
- * takes questions, or the last of several for one party. With several parties, it is ambiguous: nobody is asked, and each client hears it once;
- * with several principals nobody hears it either.
+ * The request of ours that a message of the peer belongs to: the one whose stream it arrived on, else the only one in
+ * flight that accepts requests, or the last of several for one party. With several parties it is ambiguous: requests
+ * are sent to no client, and notifications once to each client. With several principals notifications are sent to no
+ * client either.
  */
-export type About = Pick<RequestOptions, 'asked' | 'heard' | 'party'> & { ambiguous?: true };
+export type Attribution = Pick<RequestOptions, 'onServerRequest' | 'onNotification' | 'clientKey'> & {
+  ambiguous?: true;
+};
 
 export interface PeerHandlers {
-  /** Answers a request; what it throws becomes the JSON-RPC error. Absent: every request is -32601. */
+  /** Handles a request; a thrown error becomes the JSON-RPC error. If absent, every request is answered with -32601. */
   request?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
-  notification?: (notification: RpcNotification, about?: About) => void;
+  notification?: (notification: RpcNotification, about?: Attribution) => void;
   invalid?: (reason: string) => void;
-  /** Called once, whoever ended the conversation. */
+  /** Called once when the connection ends, on either side. */
   closed?: (error?: Error) => void;
-  /** Applied to every error that the far side sent or caused, before anybody is told of it. */
+  /** Applied to every error that the peer sent or caused, before it is reported. */
   redact?: (error: Error) => Error;
-  /** How messages about the far side name it, such as `server "github"` (default: `the peer`). */
+  /** The name of the peer in messages, such as `server "github"` (default: `the peer`). */
   subject?: string;
-  /** Requests of the far side that may be under way at once (default: any number); one more is answered with an error. */
+  /**
+   * Maximum number of the peer's requests in flight (default: unlimited); further requests are answered with an error.
+   */
   maxIncoming?: number;
 }
 
 export interface RequestOptions {
-  /** ms without an answer or progress; then the far side is told to cancel. */
+  /** Milliseconds without a response or progress; then the request is cancelled. */
   timeout?: number;
-  /** ms in all, however much progress flows (default: the larger of 30 min and `timeout`). */
+  /** Milliseconds in total, regardless of progress (default: the larger of 30 min and `timeout`). */
   totalTimeout?: number;
   signal?: AbortSignal | undefined;
   /**
-   * Which results need not be parsed: every large one, which then is `Verbatim`, or one that would take too much memory, which is
-   * `Unparsed`. Absent: none, and the latter is a failure.
+   * The results that need not be parsed: `large` leaves every large one as `RawResult`; `costly` leaves one that would
+   * take too much memory as `Unparsed`. If absent, all are parsed and a costly one is an error.
    */
   verbatim?: 'large' | 'costly' | undefined;
-  /** Asks for progress and receives the params of each notification, without the token. */
+  /** Requests progress and receives the params of each notification, without the token. */
   progress?: (params: Params) => void;
-  /** Answers what the far side asks while it works on this request. */
-  asked?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
-  /** Hears the notifications that belong to this request, progress and cancellation excepted; false for one that it does not want. */
-  heard?: (notification: RpcNotification) => unknown;
-  /** Whom `asked` and `heard` reach, where it is all the same on behalf of which of its requests (default: nobody else). */
-  party?: string | object | undefined;
-  /** Whose request it is: the same for all of one client. */
+  /** Answers the peer's requests that belong to this request. */
+  onServerRequest?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
+  /**
+   * Receives the notifications that belong to this request, except progress and cancellation; returns false to decline
+   * one.
+   */
+  onNotification?: (notification: RpcNotification) => unknown;
+  /** The recipient behind `onServerRequest` and `onNotification`, if several requests share one (default: not shared). */
+  clientKey?: string | object | undefined;
+  /** The client that sent the request; the same object for all requests of one client. */
   client?: object | undefined;
-  /** As whom the client was authenticated: what may be about requests of several principals reaches none of them. */
+  /**
+   * The authenticated identity of the client. Messages that may belong to requests of several principals are delivered
+   * to none.
+   */
   principal?: string | undefined;
 }
 
 export interface Peer {
-  /** Resolves with the result; rejects with RpcError (what the far side said) or McpxError (timeout, cancelled, unreachable). */
+  /**
+   * Resolves with the result; rejects with RpcError (the peer's error) or McpxError (timeout, cancelled, unreachable).
+   */
   request(method: string, params?: Params, options?: RequestOptions): Promise<unknown>;
   notify(method: string, params?: Params): void;
-  /** What the far side still waits for is answered with `last`, where it is given. */
+  /** Closes the connection; answers the peer's open requests with the error `last` if it is given. */
   close(last?: { code: number; message: string }): Promise<void>;
-  /** Our requests without an answer yet, and theirs that we are still working on. */
+  /** Number of our requests without a response, and of the peer's requests in progress. */
   readonly pending: { ours: number; theirs: number };
 }
 
@@ -113,12 +135,12 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
   const subject = handlers.subject ?? 'the peer';
   const { redact = (error) => error } = handlers;
   const calls = createCalls((message) => channel.send(message), { subject, redact });
-  const theirs = new InFlight<IncomingCall>();
+  const theirs = new SlotMap<IncomingCall>();
   let ended: Error | undefined;
 
   const invalid = (reason: string) => guarded(() => handlers.invalid?.(reason));
 
-  /** Answers and notifications have nobody to tell when the far side is gone or does not read. */
+  /** Sends a response or a notification; a failure is only reported, because the peer is gone or does not read. */
   const trySend = (message: Message) => {
     if (ended) return;
     try {
@@ -139,15 +161,15 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
   };
 
   const reply = (incoming: IncomingCall, answer: RpcResponse & { id: Id }) => {
-    // A cancelled request gets no answer, and its id may be in use again.
+    // A cancelled request gets no response, and its id may be in use again.
     if (theirs.get(answer.id) !== incoming) return;
     theirs.delete(answer.id);
     incoming.finish();
     try {
       channel.send(answer);
     } catch (error) {
-      if (answer.result instanceof Verbatim) answer.result.discard();
-      // A result that cannot be written (too large, too deep) must not leave the far side waiting.
+      if (answer.result instanceof RawResult) answer.result.discard();
+      // A result that cannot be written (too large, too deep) must not leave the peer waiting.
       trySend({ jsonrpc: '2.0', id: answer.id, error: toRpcError(error) });
     }
   };
@@ -155,10 +177,10 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
   const onRequest = (request: RpcRequest, origin: Id | undefined) => {
     const error = objection(request, theirs, handlers);
     if (error !== undefined) return trySend({ jsonrpc: '2.0', id: request.id, error });
-    const incoming = new IncomingCall(request, trySend, { origin, about: calls.about(origin) });
+    const incoming = new IncomingCall(request, trySend, { origin, attribution: calls.attribution(origin) });
     const { id } = request;
     theirs.set(id, incoming);
-    // Who waits for our answer cannot give its own meanwhile: people take their time.
+    // The peer cannot respond while it waits for us, and a user may need time to answer.
     const release = calls.hold(origin);
     const answered = (answer: RpcResponse & { id: Id }) => {
       release();
@@ -174,7 +196,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
     const { method, params = {} } = notification;
     if (method === 'notifications/progress') calls.progress(params);
     else if (method === 'notifications/cancelled') cancel(theirs, params);
-    else handlers.notification?.(notification, calls.about(origin));
+    else handlers.notification?.(notification, calls.attribution(origin));
   };
 
   const receive = (message: Message, origin: Id | undefined) => {
@@ -202,7 +224,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer 
   };
 }
 
-/** Always a promise, also when the handler throws at once. */
+/** Always returns a promise, even if the handler throws synchronously. */
 function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: IncomingCall): Promise<unknown> {
   try {
     if (handlers.request) return handlers.request(request, incoming);
@@ -212,10 +234,10 @@ function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: Incomin
   }
 }
 
-/** Why a request is not worked on. */
+/** Returns the error for a request that is rejected before its handler; undefined if it is accepted. */
 function objection(
   { id }: RpcRequest,
-  theirs: InFlight<IncomingCall>,
+  theirs: SlotMap<IncomingCall>,
   { maxIncoming }: PeerHandlers,
 ): RpcResponse['error'] {
   if (theirs.has(id)) return { code: INVALID_REQUEST, message: `request id ${JSON.stringify(id)} is in use` };
@@ -223,8 +245,8 @@ function objection(
   return { code: RPC_CODES.overloaded, message: `${maxIncoming} requests are under way already` };
 }
 
-/** Aborts exactly the request that is named; one that is unknown, or answered already, is ignored. */
-function cancel(theirs: InFlight<IncomingCall>, params: Params): void {
+/** Aborts the request that a cancellation names; an unknown or answered one is ignored. */
+function cancel(theirs: SlotMap<IncomingCall>, params: Params): void {
   if (!isId(params.requestId)) return;
   const incoming = theirs.get(params.requestId);
   if (!incoming) return;
@@ -237,7 +259,7 @@ function gone(subject: string, cause: Error | undefined): McpxError {
   return new McpxError('unreachable', `the connection to ${subject} is closed${why}`, { cause });
 }
 
-/** A callback that throws must not hurt the conversation, nor the other callbacks. */
+/** Runs a callback; an exception must not affect the connection or other callbacks. */
 function guarded(run: () => void, report?: (reason: string) => void): void {
   try {
     run();

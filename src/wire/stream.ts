@@ -1,7 +1,6 @@
-/** A channel over a pair of byte streams: a child's pipes, or our own stdin and stdout. Writes of one tick become one system call. */
+/** A channel over two byte streams, such as the pipes of a child process; joins the writes of one tick. */
 import type { Readable, Writable } from 'node:stream';
 import { McpxError } from '../errors.ts';
-import { checkSize } from './bound.ts';
 import {
   createDecoder,
   type Decoded,
@@ -11,72 +10,81 @@ import {
   MAX_MESSAGE_BYTES,
   reportInvalid,
 } from './framing.ts';
+import { InFlightCount } from './in-flight-count.ts';
 import { isResponse, type Message } from './message.ts';
 import type { Channel, Receiver } from './peer.ts';
-import { Traffic } from './traffic.ts';
+import { RawResult, release, sizeOf } from './raw-result.ts';
+import { checkSize } from './size-limit.ts';
 import { undelivered } from './undelivered.ts';
-import { release, sizeOf, Verbatim } from './verbatim.ts';
 
 export interface StreamChannelOptions {
   input: Readable;
   output: Writable;
-  /** What we write; absent: what the far side opened with, newline until it has. */
+  /**
+   * The framing of sent messages; if absent, the framing that the peer uses, and newline until it has sent a message.
+   */
   framing?: Framing;
-  /** Bound of one message either way, in bytes (default 16 MiB). */
+  /** Maximum size of one message in either direction, in bytes (default 16 MiB). */
   maxBytes?: number;
-  /** Characters that may wait for a far side that does not read (default 1 MiB). */
+  /** Maximum characters queued for a peer that does not read (default 1 MiB). */
   maxQueued?: number;
   /**
-   * Beyond `maxQueued`, `refuse` (default) refuses every message. `keep-answers` refuses all but answers, and looks at no request
-   * while more than `maxBytes` wait: the far side gets every answer, and cannot ask for more than it takes. Results of requests that were
-   * under way by then are refused once `UNREAD` times as much waits; errors never are.
+   * Handling of a queue beyond `maxQueued`. `refuse` (default) rejects every message. `keep-answers` rejects all but
+   * responses, and parses no input while more than `maxBytes` are queued: the peer gets every response, and cannot
+   * request more than it reads. Results of requests already in flight are rejected once the queue exceeds `UNREAD`
+   * times `maxBytes`; errors never are.
    */
   overflow?: 'refuse' | 'keep-answers';
-  /** Called at the end of the input, where absent the channel closes: what is under way can then still be answered. */
+  /**
+   * Called at the end of the input, so that requests in flight can still be answered. If absent, the channel closes.
+   */
   inputEnded?: () => void;
-  /** Told how many bytes have come, before what is in them. */
+  /** Receives the number of bytes of each chunk before the chunk is decoded. */
   read?: (bytes: number) => void;
-  /** How messages about the far side name it (default: `the far side`). */
+  /** The name of the peer in messages (default: `the peer`). */
   subject?: string;
-  /** Whether what is no JSON-RPC is answered with its error (-32700, -32600). */
+  /** True to answer invalid input with an error (-32700, -32600). */
   answerInvalid?: boolean;
 }
 
 export interface StreamChannel extends Channel {
-  /** Writes what is queued and ends the output; goes on reading. Resolves when it is written or cannot be. */
+  /**
+   * Writes the queue and ends the output; reading continues. Resolves when the queue is written or cannot be written.
+   */
   end(): Promise<void>;
-  /** Characters that the far side has not taken yet, or that wait for that. */
+  /** Number of characters queued or not yet taken by the peer. */
   readonly queued: number;
 }
 
 const MAX_QUEUED = 1024 * 1024;
 /**
- * What is alone is written at once. Up to so many requests under way, what is sent is written as soon as the promises of this moment are
- * done, as waiting for the event loop costs a system call more. Beyond, it waits for the loop, in which many connections may have something to send.
+ * The number of our requests in flight up to which output is written after the current microtasks, because waiting for
+ * the event loop costs another system call. Beyond it, output waits for the event loop, as many connections may have
+ * output then. A message that is the only one in flight is written at once.
  */
 const FEW = 8;
-/** How often the largest message may wait for a far side that does not read. */
+/** The factor of `maxBytes` that may be queued for a peer that does not read. */
 const UNREAD = 4;
-/** Bytes by which a message may grow on its way: its id is another. */
+/** Bytes by which a forwarded message may exceed the limit, because its id is replaced. */
 const SLACK = 64;
-/** How long `close` waits for a far side that does not read, in ms. */
+/** Milliseconds that `close` waits for a peer that does not read. */
 const FLUSH_WAIT = 1000;
 
 export function createStreamChannel(options: StreamChannelOptions): StreamChannel {
   const { input, output, maxBytes = MAX_MESSAGE_BYTES, maxQueued = MAX_QUEUED, overflow = 'refuse' } = options;
-  const { subject = 'the far side' } = options;
+  const { subject = 'the peer' } = options;
   const decoder = createDecoder({ maxBytes, large: (pieces) => takeLarge(pieces) });
   let receiver: Receiver | undefined;
-  /** What was queued before `pending`, where it is more than text. */
+  /** Output queued before `pending`; only used if it includes large results. */
   let parts: (string | Buffer)[] = [];
   let partsLength = 0;
   let pending = '';
-  /** Length of the write that the far side has not taken yet; there is one at a time. */
+  /** Length of the write in progress; there is one at a time. */
   let writing = 0;
   let scheduled = false;
-  const traffic = new Traffic();
+  const traffic = new InFlightCount();
   let noInput = false;
-  /** Input that arrived and is not parsed yet, because the far side does not read. */
+  /** Chunks of input that are not parsed yet because the peer does not read. */
   const held: Buffer[] = [];
   let heldBytes = 0;
   let ended = false;
@@ -84,7 +92,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
 
   const queued = () => partsLength + pending.length + writing;
 
-  /** Everything that is queued, which is not queued any more. */
+  /** Empties the queue and returns its content. */
   const taken = (): (string | Buffer)[] => {
     const all = [...parts, pending];
     parts = [];
@@ -105,7 +113,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     }
   };
 
-  /** Large pieces are not joined: the system takes them one after the other. */
+  /** Writes large chunks one by one instead of joining them. */
   const writeAll = (all: (string | Buffer)[]) => {
     output.cork();
     for (const part of all) output.write(part);
@@ -124,7 +132,10 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
 
   const isUnread = () => overflow === 'keep-answers' && queued() > maxBytes;
 
-  /** The end of the input is noticed also while nothing is looked at, unless too much comes before it. */
+  /**
+   * Decodes a chunk, or holds it while the peer does not read. Reading continues up to `maxBytes` so that the end of the
+   * input is noticed.
+   */
   const take = (chunk: Buffer) => {
     if (held.length === 0 && !isUnread()) {
       deliver(decoder.push(chunk));
@@ -158,7 +169,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
       throw new McpxError('overloaded', `${subject} does not read: ${queued()} characters wait already`);
     }
     const framing = options.framing ?? decoder.framing ?? 'newline';
-    if (isResponse(message) && message.result instanceof Verbatim)
+    if (isResponse(message) && message.result instanceof RawResult)
       queueLarge(message.result.answer(message.id), framing);
     else queueText(encode(message, framing));
     traffic.sent(message);
@@ -226,7 +237,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     new Promise<void>((resolve) => {
       ended = true;
       if (output.destroyed || output.writableFinished) return resolve();
-      // 'close' covers an output that fails before it has finished.
+      // The 'close' event covers an output that fails before it has finished.
       output.once('close', resolve);
       for (const part of taken()) output.write(part);
       output.end(resolve);
@@ -238,7 +249,7 @@ export function createStreamChannel(options: StreamChannelOptions): StreamChanne
     },
     start(to) {
       receiver = to;
-      // EPIPE and its kin say only that the far side went away.
+      // EPIPE and similar errors only mean that the peer has disconnected.
       output.on('error', (error: NodeJS.ErrnoException) => finish(isHangup(error) ? undefined : error));
       input.on('data', (chunk: Buffer) => {
         options.read?.(chunk.length);

@@ -1,4 +1,4 @@
-/** The mark of a failure where the message certainly did not reach the far side, so that it may be sent again. */
+/** Marks an error whose message certainly did not reach the peer, so that the message may be sent again. */
 import { type ErrorDetails, McpxError } from '../errors.ts';
 import { isRecord } from './message.ts';
 

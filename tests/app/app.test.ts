@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../src/app/app.ts';
-import { exposeUri } from '../../src/catalog/uris.ts';
+import { exposeUri } from '../../src/catalog/exposed-uris.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';

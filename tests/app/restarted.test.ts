@@ -1,9 +1,13 @@
 /** Servers that start again: nothing runs on them before it is known that their tools are still what clients were shown. */
-import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp } from '../../src/app/app.ts';
 import { type Config, DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { SILENT } from '../../src/observe/log.ts';
+import { stopClock } from '../setup/clock.ts';
 import { PATIENCE, until } from '../setup/until.ts';
 import { end, type HttpWorld, json, type Seen, serveHttp } from '../upstream/http-world.ts';
 import { httpSpec } from '../upstream/world.ts';
@@ -36,15 +40,18 @@ async function serve(era: 'legacy' | 'modern') {
     const error = { code: -32601, message: 'no' };
     return end(response, 200, 'application/json', JSON.stringify({ jsonrpc: '2.0', id: message.id, error }));
   });
-  /** Its sockets are seen to be closed a moment later. */
+  const sockets: Socket[] = [];
+  const note = (message: unknown) => void sockets.push((message as { socket: Socket }).socket);
+  subscribe('net.client.socket', note);
+  onTestFinished(() => void unsubscribe('net.client.socket', note));
+  /** Resolves when mcpx has seen, too, that its sockets are closed. */
   const stop = async () => {
+    const closed = sockets.filter((socket) => !socket.closed).map((socket) => once(socket, 'close'));
     await world.stop();
-    await delay(20);
-    // Timers come before what sockets tell.
-    await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all(closed);
   };
-  return { ...world, stop, state };
+  const timesListed = () => world.asked().filter((asked) => asked === 'POST tools/list').length;
+  return { ...world, stop, state, timesListed };
 }
 
 function stage({ url }: HttpWorld, lock: Settings['lock'], more: object = {}) {
@@ -63,6 +70,8 @@ function stage({ url }: HttpWorld, lock: Settings['lock'], more: object = {}) {
         request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'c', version: '1' } }),
       /** Whether mcpx knows that its server cannot be reached. */
       isDown: () => JSON.stringify(app.status()).includes('"state":"backoff"'),
+      /** When it tries to reach its server again, while that is down. */
+      nextTry: () => app.status().profiles[0]?.servers[0]?.nextTry,
       shown: async () => (await request('tools/list')).tools.map((tool: { description: string }) => tool.description),
       call: () =>
         request('tools/call', { name: 's__read', arguments: {} }).then(
@@ -88,7 +97,7 @@ describe.each(['session', 'enforce'] as const)('with lock: %s', (lock) => {
     expect(await client.call()).toMatch(HELD);
     expect(server.state.ran).toEqual(['as it was']);
     // Listed once, for the call and for the catalog.
-    expect(server.asked().filter((asked) => asked === 'POST tools/list')).toHaveLength(1);
+    expect(server.timesListed()).toBe(1);
   });
 
   test.each([{}, { roots: {} }, { sampling: {}, roots: {} }])(
@@ -107,10 +116,12 @@ describe.each(['session', 'enforce'] as const)('with lock: %s', (lock) => {
       // Where there are no sessions, only one that cannot be reached is seen to start again.
       const waiting = other.call();
       await until(other.isDown);
+      const listed = server.timesListed();
       await server.start();
       expect(await waiting).toMatch(HELD);
-      // By now it has been listed in the background.
-      await delay(200);
+      // It is listed for each of both clients, for one of them in the background.
+      await until(() => server.timesListed() === listed + 2);
+      for (let turns = 0; turns < 5; turns += 1) await turn();
       expect(await client.shown()).toEqual(['as it was']);
       expect(await client.call()).toMatch(HELD);
       expect(new Set(server.state.ran)).toEqual(new Set(['as it was']));
@@ -145,10 +156,15 @@ test('calls wait for a server that is down, over several tries, and run when the
   await server.stop();
   server.sessions.clear();
   const first = client.call();
-  await delay(30);
-  // By now it is known to be down.
+  await until(client.isDown);
   const second = client.call();
-  setTimeout(() => void server.start(), 500);
+  const tries = new Set<string>();
+  await until(() => {
+    const next = client.nextTry();
+    if (next !== undefined) tries.add(next);
+    return tries.size === 3;
+  });
+  await server.start();
   expect(await Promise.all([first, second])).toEqual(['ran', 'ran']);
 });
 
@@ -164,6 +180,20 @@ test('a call waits no longer than its timeout for a server to say what it offers
   server.state.listed = new Promise((resolve) => {
     list = resolve;
   });
-  expect(await client.call()).toMatch(/did not say what it offers in time/);
+  const listed = server.timesListed();
+  stopClock();
+  onTestFinished(() => void vi.useRealTimers());
+  let over = false;
+  const late = client.call().finally(() => {
+    over = true;
+  });
+  await until(client.isDown);
+  // The next try comes after a short wait.
+  await vi.advanceTimersByTimeAsync(200);
+  await until(() => server.timesListed() > listed);
+  await vi.advanceTimersByTimeAsync(1799);
+  expect(over).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await late).toMatch(/did not say what it offers in time/);
   list();
 });

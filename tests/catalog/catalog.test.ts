@@ -1,7 +1,7 @@
 /** The catalog: listing, paging, bounds, changes. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
-import type { Hello } from '../../src/upstream/connection.ts';
+import type { Handshake } from '../../src/upstream/handshake.ts';
 import { createWorld, type Script, specOf } from '../world.ts';
 
 async function listed(script: Script) {
@@ -285,13 +285,13 @@ describe('changes', () => {
     const kinds = ['ready', 'closed'] as const;
     for (const kind of kinds) {
       const asked: string[] = [];
-      const hello = { era: 'legacy', protocolVersion: 'x', capabilities: { tools: {} } } as const;
+      const handshake = { era: 'legacy', protocolVersion: 'x', capabilities: { tools: {} } } as const;
       const teller = {
         name: 'one',
         spec: specOf('one'),
         offered: 'other',
         state: { kind, since: 0 },
-        connect: async () => ({ ...hello, serverInfo: { name: 'o', version: '1' } }),
+        connect: async () => ({ ...handshake, serverInfo: { name: 'o', version: '1' } }),
         request: async (method: string) => {
           asked.push(method);
           return { tools: [{ name: `told by ${kind}` }] };
@@ -329,7 +329,7 @@ test('clients with other capabilities may be offered other tools', async () => {
     spec: specOf('one'),
     offered: 'sampling',
     state: { kind: 'ready', since: 0 } as const,
-    connect: async () => world.catalog.server('one')!.hello!,
+    connect: async () => world.catalog.server('one')!.handshake!,
     request: async () => ({ tools: [{ name: 'plain' }, { name: 'samples' }] }),
   };
   world.catalog.connected('one', connection);
@@ -351,7 +351,7 @@ test('a client whose connection is shared knows what was listed without its root
     state: { kind: 'ready', since: 0 } as const,
     connect: async () => {
       connects++;
-      return world.catalog.server('one')!.hello!;
+      return world.catalog.server('one')!.handshake!;
     },
     request: async () => ({ tools: [{ name: 'plain' }] }),
   };
@@ -372,7 +372,7 @@ test('a client whose connection offers less than before no longer knows what it 
     spec: specOf('one'),
     offered: 'roots',
     state: { kind: 'ready', since: 0 } as const,
-    connect: async () => world.catalog.server('one')!.hello!,
+    connect: async () => world.catalog.server('one')!.handshake!,
     request: async () => ({ tools: [{ name: 'of_roots' }] }),
   };
   await world.catalog.settle(1000, { offered: 'roots', connectionTo: () => connection });
@@ -390,7 +390,7 @@ test('a connection that becomes ready while another is being listed is listed af
   const world = createWorld({ one: { tools: [{ name: 'a' }], connect: () => slow } });
   const settled = world.catalog.settle(5000);
   let asked = 0;
-  const hello = {
+  const handshake = {
     era: 'legacy',
     protocolVersion: 'x',
     capabilities: { tools: {} },
@@ -401,7 +401,7 @@ test('a connection that becomes ready while another is being listed is listed af
     spec: specOf('one'),
     offered: 'sampling',
     state: { kind: 'ready', since: 0 } as const,
-    connect: async () => hello,
+    connect: async () => handshake,
     request: async () => {
       asked++;
       return { tools: [{ name: 'b' }] };
@@ -417,39 +417,39 @@ test('a connection that becomes ready while another is being listed is listed af
 
 describe('the tools of a conversation', () => {
   /** A connection whose lists of tools are answered by hand. */
-  function asked(offered: string, hello: Hello) {
+  function asked(offered: string, handshake: Handshake) {
     const open: ((tools: string[]) => void)[] = [];
     const connection = {
-      ...{ name: 'one', spec: specOf('one'), offered, hello, state: { kind: 'ready', since: 0 } as const },
-      connect: async () => connection.hello,
+      ...{ name: 'one', spec: specOf('one'), offered, handshake, state: { kind: 'ready', since: 0 } as const },
+      connect: async () => connection.handshake,
       request: () =>
         new Promise((resolve) => open.push((tools) => resolve({ tools: tools.map((name) => ({ name })) }))),
     };
     return { connection, open };
   }
-  const helloOf = (): Hello => ({
+  const helloOf = (): Handshake => ({
     ...{ era: 'modern', protocolVersion: 'x', capabilities: { tools: {} }, serverInfo: { name: 'o', version: '1' } },
   });
   const soon = () => new Promise((resolve) => setImmediate(resolve));
 
   test('are listed for each set of capabilities', async () => {
     const { catalog } = createWorld({ one: {} });
-    const hello = helloOf();
-    const [plain, roots] = [asked('', hello), asked('roots', hello)];
-    const renewed = catalog.renew(plain.connection, hello);
+    const handshake = helloOf();
+    const [plain, roots] = [asked('', handshake), asked('roots', handshake)];
+    const renewed = catalog.renew(plain.connection, handshake);
     plain.open.pop()?.(['a']);
     expect(await renewed).toBe(true);
-    expect(catalog.isCurrent(plain.connection, hello)).toBe(true);
-    expect(catalog.isCurrent(roots.connection, hello)).toBe(false);
+    expect(catalog.isCurrent(plain.connection, handshake)).toBe(true);
+    expect(catalog.isCurrent(roots.connection, handshake)).toBe(false);
     expect(catalog.isCurrent(plain.connection, helloOf())).toBe(false);
   });
 
   test('are listed once for all who want them at the same time, whoever comes first', async () => {
     const { catalog } = createWorld({ one: {} });
-    const hello = helloOf();
-    const { connection, open } = asked('', hello);
+    const handshake = helloOf();
+    const { connection, open } = asked('', handshake);
     catalog.connected('one', connection);
-    const calls = [catalog.renew(connection, hello), catalog.renew(connection, hello)];
+    const calls = [catalog.renew(connection, handshake), catalog.renew(connection, handshake)];
     await soon();
     expect(open).toHaveLength(1);
     open.pop()?.(['a']);
@@ -462,9 +462,9 @@ describe('the tools of a conversation', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { catalog } = createWorld({ one: {} });
-    const hello = helloOf();
-    const { connection, open } = asked('', hello);
-    const renewed = catalog.renew(connection, hello);
+    const handshake = helloOf();
+    const { connection, open } = asked('', handshake);
+    const renewed = catalog.renew(connection, handshake);
     catalog.noticed('one', 'notifications/tools/list_changed', connection);
     await vi.advanceTimersByTimeAsync(400);
     expect(open).toHaveLength(1);
@@ -479,14 +479,14 @@ describe('the tools of a conversation', () => {
 
   test('are not those of the next one', async () => {
     const { catalog } = createWorld({ one: {} });
-    const hello = helloOf();
-    const { connection, open } = asked('', hello);
-    const renewed = catalog.renew(connection, hello);
-    connection.hello = helloOf();
+    const handshake = helloOf();
+    const { connection, open } = asked('', handshake);
+    const renewed = catalog.renew(connection, handshake);
+    connection.handshake = helloOf();
     open.pop()?.(['a']);
     expect(await renewed).toBe(false);
     expect(catalog.find('one', 'a')).toBeUndefined();
-    expect(await catalog.renew({ ...connection, name: 'stranger' }, hello)).toBe(false);
+    expect(await catalog.renew({ ...connection, name: 'stranger' }, handshake)).toBe(false);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Each list of a server stands alone: one that fails or hangs hides nothing else, is named, and is asked for again. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { StoredCatalog } from '../../src/catalog/store.ts';
+import type { StoredCatalog } from '../../src/catalog/catalog-store.ts';
 import { RpcError } from '../../src/errors.ts';
 import { createWorld, type Script, specOf } from '../world.ts';
 
@@ -133,8 +133,8 @@ describe('other faults of lists', () => {
   test('a change of tools waits for no prompts, and a list that hangs is not asked for twice', async () => {
     let [tools, prompts] = [[{ name: 'a' }], 0];
     const { catalog } = createWorld({ one: { tools: [] } });
-    const hello = { era: 'legacy', protocolVersion: 'x', capabilities: EVERYTHING } as const;
-    const began = { ...hello, serverInfo: { name: 'o', version: '1' } };
+    const handshake = { era: 'legacy', protocolVersion: 'x', capabilities: EVERYTHING } as const;
+    const began = { ...handshake, serverInfo: { name: 'o', version: '1' } };
     const connection = {
       ...{ name: 'one', spec: specOf('one'), offered: '', state: { kind: 'ready', since: 0 } as const },
       connect: async () => began,

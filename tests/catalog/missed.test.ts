@@ -1,6 +1,7 @@
 /** A name that is not known makes a server be asked again, within bounds. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createFront, type Front } from '../../src/front/front.ts';
+import { createFront } from '../../src/front/front.ts';
+import type { Front } from '../../src/front/front-interface.ts';
 import { CALLER, createWorld, type Script } from '../world.ts';
 
 /** A server that has more tools each time that somebody adds one, and counts how often it is asked. */

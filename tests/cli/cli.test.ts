@@ -78,10 +78,10 @@ describe('words that are wrong', () => {
     [['list', '--log-levle', 'x'], '--log-levle', 'mcpx help list'],
     [['list', '--config'], 'value is missing', 'mcpx help list'],
     [['exec'], '"exec" needs <target>', 'mcpx help exec'],
-    [['list', 'a'], '"list" has no use for "a"', 'mcpx help list'],
+    [['list', 'a'], '"list" does not take "a"', 'mcpx help list'],
     [['list', '--json=yes'], 'option "--json" takes no value', 'mcpx help list'],
     [['config', 'zzz'], 'there is no command "config zzz"', 'mcpx help config'],
-    [['status', '--url', 'here'], '"here" is no URL', 'mcpx status --url http://'],
+    [['status', '--url', 'here'], '"here" is not a URL', 'mcpx status --url http://'],
   ])('%j', async (words, message, hint) => {
     expect(await mcpx(...words)).toBe(2);
     expect(shown.stderr).toContain(message);
@@ -133,7 +133,7 @@ describe('the shell tool', () => {
       shown.stderr = '';
       expect(await mcpx(command, '--config', file), command).toBe(0);
       expect(shown.stderr, command).toBe(
-        'no server is configured; add one to the file that `mcpx config path` names\n',
+        'no server is configured; add one to the file that `mcpx config path` prints\n',
       );
     }
     expect(shown.stdout).not.toContain('% less');
@@ -282,7 +282,7 @@ describe('config commands', () => {
   test('path, show and schema', async () => {
     expect(await mcpx('config', 'path')).toBe(0);
     expect(shown.stdout).toMatch(/\.mcpx.config\.json\n$/);
-    expect(shown.stderr).toContain('not there yet');
+    expect(shown.stderr).toContain('does not exist yet');
     shown.stdout = '';
     expect(await mcpx('config', 'path', '--json')).toBe(0);
     expect(JSON.parse(shown.stdout)).toMatchObject([{ exists: false }]);
@@ -300,7 +300,7 @@ test('config path says of a file that was named and is not there how to come by 
   const missing = `${there}.json`;
   expect(await mcpx('config', 'path', '-c', missing, '-c', there)).toBe(0);
   expect(shown.stdout).toBe(`${missing}\n${there}\n`);
-  const advice = `"${missing}" does not exist; write {"mcpServers": {}} into it to begin with, or name another file`;
+  const advice = `"${missing}" does not exist; create it with the text {"mcpServers": {}}, or name another file`;
   expect(shown.stderr).toContain(advice);
   expect(shown.stderr).not.toContain('mcpx serve');
   shown.stderr = '';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
-import { createLedger } from '../../src/observe/ledger.ts';
+import { createLedger } from '../../src/observe/savings-totals.ts';
 import { captureOutput } from '../setup/output.ts';
 import { PATIENCE } from '../setup/until.ts';
 
@@ -59,7 +59,7 @@ describe('mcpx tokens', () => {
     writeFileSync(file, JSON.stringify({ mcpServers }));
     expect(await mcpx('tokens', '--config', file)).toBe(0);
     expect(shown.stdout).toMatch(/Claude Code.*1 description \(long\.t0\); 904 characters/);
-    expect(shown.stdout).toMatch(/Cursor.*13 tools left out/);
+    expect(shown.stdout).toMatch(/Cursor.*13 tools omitted/);
     expect(shown.stderr).toContain('no-such-program-anywhere');
   });
 });
@@ -81,8 +81,8 @@ describe('mcpx stats', () => {
     expect(await mcpx('stats')).toBe(0);
     expect(shown.stdout).toMatch(/^≈ 19,300 tokens saved since \d{4}-\d\d-\d\d$/m);
     expect(shown.stdout).toMatch(/^lists of tools +\+19,000 +2 clients/m);
-    expect(shown.stdout).toMatch(/^results +\+500 +1 written shorter, of 1 call$/m);
-    expect(shown.stdout).toMatch(/^looked up +-200 +3 answers of inspect$/m);
+    expect(shown.stdout).toMatch(/^results +\+500 +1 of 1 call with a shorter result$/m);
+    expect(shown.stdout).toMatch(/^lookups +-200 +3 results of inspect$/m);
     expect(shown.stdout).toContain('4 characters are a token');
     shown.stdout = '';
     expect(await mcpx('stats', '--json')).toBe(0);

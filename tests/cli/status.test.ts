@@ -68,7 +68,7 @@ test('names that several servers want, and none gets, are shown', async () => {
   await vi.waitFor(async () => {
     shown.stdout = '';
     expect(await mcpx(['status', '--url', url])).toBe(0);
-    expect(shown.stdout).toContain('not exposed: the tool "now", which one and two have');
+    expect(shown.stdout).toContain('not exposed: the tool "now" of one and two');
   }, PATIENT);
   await end();
 });
@@ -79,7 +79,7 @@ test('a gateway with tokens wants one', async () => {
   expect(shown.stderr).toContain('MCPX_TOKEN');
   vi.stubEnv('MCPX_TOKEN', 'wrong');
   expect(await mcpx(['status', '--url', url])).toBe(3);
-  expect(shown.stderr).toContain('refuses the token in MCPX_TOKEN');
+  expect(shown.stderr).toContain('rejected the token in MCPX_TOKEN');
   vi.stubEnv('MCPX_TOKEN', 'right');
   expect(await mcpx(['status', '--url', url])).toBe(0);
   expect(shown.stdout).toContain('no server is configured');
@@ -103,7 +103,7 @@ test.each([
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   expect(await mcpx(['status', '--url', url])).toBe(4);
-  expect(shown.stderr).toContain(`error: what answers at ${url} is not mcpx\n`);
+  expect(shown.stderr).toContain(`error: the server at ${url} is not mcpx\n`);
 });
 
 test('with an address no config is needed', async () => {

@@ -1,8 +1,8 @@
 /** The clients that are tested: where they are installed, how each is connected to mcpx and to a model, and how it is asked. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { nodeLock } from '../../scripts/node.mjs';
 import { at, hostTarget } from '../../scripts/project.mjs';
+import { nodeLock } from '../../scripts/release/node.mjs';
 import { EXECUTABLE } from '../e2e/program.ts';
 import { readMarkdown } from '../setup/markdown.ts';
 

@@ -163,6 +163,6 @@ test('the old text stays beside the new one, the mode is kept, and a file that c
   expect(readFileSync(`${file}.bak`, 'utf8')).toBe(COMMENTED);
   expect(readFileSync(file, 'utf8')).toBe(edited.after);
   if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o640);
-  expect(() => writeEdit(edited)).toThrow(/was changed by somebody else/);
+  expect(() => writeEdit(edited)).toThrow(/was changed by another program/);
   expect(existsSync(`${file}.lock`)).toBe(false);
 });

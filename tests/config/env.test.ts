@@ -390,7 +390,7 @@ describe('HTTP tokens', () => {
     });
     for (const secret of ['two words', 'ünï', 'line\nbreak'])
       expect(failure(() => resolveTokens([named('a', secret)], { env: {} })).message).toBe(
-        'token "a" has characters that no client can send',
+        'token "a" has characters that an HTTP header cannot carry',
       );
     const [a, b] = [named('a', 'x', { place }), named('b', '${B}', { place })];
     expect(failure(() => resolveTokens([a, b], { env: { B: 'x' } })).message).toBe(

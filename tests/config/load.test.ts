@@ -1,7 +1,7 @@
 /** From files, environment and flags to one Config: which files, which value wins, what is said. */
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, mainProfile } from '../../src/config/config.ts';
-import { warningText } from '../../src/config/findings.ts';
+import { warningText } from '../../src/config/diagnostics.ts';
 import { demoConfig, loadConfig } from '../../src/config/load.ts';
 import { createHome, failure } from './world.ts';
 
@@ -78,7 +78,7 @@ describe('the files', () => {
     expect(failure(() => home.load())).toMatchObject({
       code: 'config',
       message: `config file "${home.path('nowhere.json')}" does not exist`,
-      hint: 'write {"mcpServers": {}} into it to begin with, or name another file with --config or MCPX_CONFIG',
+      hint: 'create it with the text {"mcpServers": {}}, or name another file with --config or MCPX_CONFIG',
     });
     expect(failure(() => home.load({ files: ['.'], bootstrap: true })).message).toBe(
       `config file "${home.folder}" is a folder`,
@@ -191,9 +191,7 @@ describe('file < environment < flags', () => {
       MCPX_INPUT_POTR: '1',
       MCPX_LANG: 'zh',
     }).load();
-    expect(warnings.map(warningText)).toEqual([
-      'the variable MCPX_PROT means nothing to mcpx (did you mean MCPX_PORT?)',
-    ]);
+    expect(warnings.map(warningText)).toEqual(['mcpx does not know the variable MCPX_PROT (did you mean MCPX_PORT?)']);
   });
 });
 
@@ -269,13 +267,13 @@ describe('settings', () => {
   });
 
   test.each<[object, string]>([
-    [{ cors: { origins: ['*'] } }, '"http.cors.origins" has "*", which is the origin of no page'],
+    [{ cors: { origins: ['*'] } }, '"http.cors.origins" has "*", which is not a valid origin'],
     [
       { cors: { origins: ['https://a.example/'] } },
-      '"http.cors.origins" has "https://a.example/", which is the origin of no page',
+      '"http.cors.origins" has "https://a.example/", which is not a valid origin',
     ],
-    [{ cors: { origins: ['null'] } }, '"http.cors.origins" has "null", which every page can have'],
-    [{ hosts: ['https://a.example'] }, '"http.hosts" has "https://a.example", which is no name of a host'],
+    [{ cors: { origins: ['null'] } }, '"http.cors.origins" has "null", which any web page can send'],
+    [{ hosts: ['https://a.example'] }, '"http.hosts" has "https://a.example", which is not a host name'],
   ])('%j is warned about', (http, message) => {
     expect(settings({ http }).load().warnings).toMatchObject([{ message }]);
   });
@@ -310,6 +308,6 @@ test('a setting that does nothing yet is said, so that nobody relies on it', () 
   const home = createHome();
   home.write('.mcpx/config.json', { mcpServers: { a: { url: 'https://a.example/mcp', oauth: { scopes: ['read'] } } } });
   expect(home.load().warnings.map(({ message }) => message)).toEqual([
-    '"oauth" of server "a" has no effect in this version: nobody is signed in',
+    '"oauth" of server "a" has no effect: this version does not support OAuth',
   ]);
 });

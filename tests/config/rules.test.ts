@@ -83,7 +83,7 @@ describe('rule 2: with several files', () => {
 
   test('switching off what no earlier file defines is only a warning', () => {
     expect(warningsOf({ mcpServers: { a: { disabled: true } } })).toEqual([
-      'server "a" is switched off, but no earlier file defines it',
+      'server "a" is disabled, but no earlier file defines it',
     ]);
   });
 
@@ -129,7 +129,7 @@ describe('rule 3: the type', () => {
 
   test('two URL fields that disagree are an error', () => {
     const { message } = errorOf({ mcpServers: { a: { url: 'https://a.example', uri: 'https://b.example' } } });
-    expect(message).toMatch(/^"url" and "uri" disagree\n/);
+    expect(message).toMatch(/^"url" and "uri" have different values\n/);
   });
 
   test('an unknown type lists the known ones', () => {
@@ -200,7 +200,7 @@ describe('rule 5: variables', () => {
 
   test('two maps of variables that contradict each other are an error', () => {
     const { message } = errorOf({ mcpServers: { a: { command: 'x', env: { A: '1' }, environment: { A: '2' } } } });
-    expect(message).toMatch(/^"env" and "environment" disagree/);
+    expect(message).toMatch(/^"env" and "environment" have different values/);
   });
 });
 
@@ -421,7 +421,7 @@ test('rule 18: normalise first: a typo in "command" is told once', () => {
 
 describe('separators that some clients refuse', () => {
   const message = (separator: string) =>
-    `tools get names with "${separator}" in them, which Claude Desktop and models of the OpenAI family refuse (the "naming.separator" that every client takes is "__")`;
+    `tool names contain "${separator}", which Claude Desktop and OpenAI models reject (every client accepts "__" as "naming.separator")`;
   const list = { servers: [{ id: 'a', command: ['x'] }] };
   test.each<[title: string, document: object, expected: string[]]>([
     ['is written down', { naming: { separator: '.' } }, [message('.')]],

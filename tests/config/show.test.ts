@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ServerSpec } from '../../src/config/config.ts';
-import { maskSource } from '../../src/config/masked-source.ts';
 import { maskArgs, maskText, maskValue } from '../../src/config/redact.ts';
+import { maskSource } from '../../src/config/redacted-source.ts';
 import { describeConfig, describeServer, redactSpec } from '../../src/config/show.ts';
 import { brief, createHome, serversOf } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** Durations, sizes and nearest names. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isRecord, kindOf, listText, pathText, sameJson } from '../../src/config/json.ts';
+import { isRecord, kindOf, listText, pathText, sameJson } from '../../src/config/json-data.ts';
 import { nearest } from '../../src/config/nearest.ts';
 import { formatDuration, formatSize, parseDuration, parseSize } from '../../src/config/units.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Config, DEFAULTS, type ServerSpec } from '../../src/config/config.ts';
-import { isRecord, type JsonRecord, own, sameJson } from '../../src/config/json.ts';
+import { isRecord, type JsonRecord, own, sameJson } from '../../src/config/json-data.ts';
 import { type LoadOptions, loadConfig } from '../../src/config/load.ts';
 import { McpxError } from '../../src/errors.ts';
 

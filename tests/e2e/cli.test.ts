@@ -34,7 +34,7 @@ describe('first words', () => {
     [['inspect'], 'inspect', 'hint: mcpx help inspect'],
     [['list', 'extra'], 'extra', 'hint: '],
     [['exec', '--demo', 'math'], '"math" is a server', 'hint: '],
-    [['exec', '--demo', 'math.calculate', 'expression'], '"expression" is no argument', 'hint: '],
+    [['exec', '--demo', 'math.calculate', 'expression'], '"expression" is not an argument', 'hint: '],
     [['serve', '--http', 'a:b:c'], '"a:b:c" is not an address', 'hint: '],
     [['serve', '--port', '99999'], '"99999" is not a port', 'hint: '],
   ])('%j is a usage error with a hint', async (args, message, hint) => {

@@ -99,7 +99,9 @@ describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux'
 
   test('over HTTP, with a call under way', async () => {
     const place = emptyPlace();
-    const config = place.file('mcp.json', { mcpServers: { plain: KINDS.plain, helper: KINDS.helper } });
+    const log = join(place.cwd, 'log');
+    const plain = { command: node, args: [fixture('stdio.mjs'), `log=${log}`] };
+    const config = place.file('mcp.json', { mcpServers: { plain, helper: KINDS.helper } });
     const gateway = start(['serve', config, '--port', '0'], place);
     const [, url = ''] = (await gateway.wrote('stderr', /listening on (\S+)/)) as RegExpExecArray;
     const exec = (server: string, tool: string) =>
@@ -112,7 +114,7 @@ describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux'
       () => 'answered',
       () => 'cut',
     );
-    await delay(100);
+    await until(() => readFileSync(log, 'utf8').includes('"never"'));
     gateway.child.kill('SIGTERM');
     expect((await gateway.finished).code).toBe(0);
     await allGone(tree);
@@ -131,7 +133,8 @@ describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux'
     test('that never ends, on a server that ignores everything', async () => {
       const { session, tree } = await running(emptyPlace(), ['stubborn']);
       const call = session.exec('stubborn', 'never').catch(() => undefined);
-      await delay(100);
+      // The server takes one after the other.
+      await session.exec('stubborn', 'echo');
       session.child.stdin?.end();
       await ending(session, tree);
       await call;
@@ -146,7 +149,7 @@ describe.skipIf(process.platform !== 'linux')('nothing is left running on Linux'
       const saving = { command: node, args: [fixture('stdio.mjs'), `log=${log}`, 'slow-end=100'] };
       const { session, tree } = await running(place, ['stubborn'], { more: { saving } });
       const call = session.exec('stubborn', 'never').catch(() => undefined);
-      await delay(100);
+      await session.exec('stubborn', 'echo');
       first(session);
       await delay(500);
       session.child.kill('SIGTERM');

@@ -91,7 +91,7 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     const broken = row(page, 'broken');
     await broken.getByText('not available').waitFor();
     expect(await broken.textContent()).toContain('no-such-command-anywhere');
-    expect(await broken.textContent()).toContain('To mend it: install "no-such-command-anywhere"');
+    expect(await broken.textContent()).toContain('To fix it: install "no-such-command-anywhere"');
     const [program, ...typed] = ((await broken.locator('code').textContent()) ?? '').split(' ');
     expect([program, ...typed]).toEqual(['mcpx', 'tools', '--config', join(place.cwd, 'mcp.json'), 'broken']);
     const tried = await run(typed, place);
@@ -156,7 +156,7 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     await first.getByText('calc.calculate').waitFor();
     expect(await first.locator('pre').textContent()).toMatch(/^calculate\(args: \{\n {2}expression: string/);
     await page.getByLabel('What do you want to do?').fill('xyzzy');
-    await page.getByText('No tool fits that.').waitFor();
+    await page.getByText('No tool was found.').waitFor();
   });
 
   test('asks for a token where there is one, says when it is refused, and keeps it nowhere', async () => {
@@ -212,7 +212,7 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
       await second.finished;
     });
     await page.getByText('live', { exact: true }).waitFor();
-    await page.locator('#calls li', { hasText: 'slow.sleep' }).getByText('ended unseen').waitFor();
+    await page.locator('#calls li', { hasText: 'slow.sleep' }).getByText('ended while disconnected').waitFor();
   });
 
   test('shows what hostile servers say of themselves as text', async () => {

@@ -66,7 +66,7 @@ describe('profiles', () => {
     const running = start(['serve', place.file('schemas.json', { schemas }), '--http', '--port', '0'], place);
     const [, url = ''] = (await running.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
     expect(running.said.stderr).toContain(
-      'no schema is called "default": "one" is used where none is named, the first of "one", "two"; --profile',
+      'no schema is called "default", so the first of "one", "two" is used: "one". Select another with --profile',
     );
     const said = async (path: string) => (await (await send(`${url}${path}`, { body: rpc('ping') })).json()).error;
     expect(await said('/mcp/off')).toMatchObject({
@@ -124,7 +124,7 @@ describe('tokens', () => {
     const wrong = await send(`${url}/mcp`, { body: rpc('ping'), headers: { authorization: 'Bearer from-a-fil' } });
     expect(wrong.status).toBe(401);
     expect((await wrong.json()).error).toMatchObject({
-      ...{ code: -32600, message: expect.stringContaining('is none of this gateway') },
+      ...{ code: -32600, message: expect.stringContaining('is not known to this gateway') },
       data: { hint: expect.stringContaining('http.auth.tokens') },
     });
   });

@@ -63,7 +63,10 @@ describe.skipIf(WINDOWS)('SIGHUP', () => {
     const pid = await exec('a', 'pid');
     write('{ "mcpServers": { "a": }');
     child.kill('SIGHUP');
-    await wrote('stderr', /not reloaded \(SIGHUP\), the old one stays: a value was expected[\s\S]*mcp\.json:1/);
+    await wrote(
+      'stderr',
+      /not reloaded \(SIGHUP\), the old one stays in effect: a value was expected[\s\S]*mcp\.json:1/,
+    );
     expect(await exec('a', 'pid')).toBe(pid);
   });
 
@@ -125,7 +128,10 @@ test('--watch follows files that are replaced, removed and put back, and files o
   replace(config({ more: stdio() }));
   await wrote('stderr', 'added "more"');
   unlinkSync(file);
-  await wrote('stderr', /not reloaded \(a file changed\), the old one stays: config file ".*" does not exist/);
+  await wrote(
+    'stderr',
+    /not reloaded \(a file changed\), the old one stays in effect: config file ".*" does not exist/,
+  );
   expect(await exec('more', 'echo', { n: 1 })).toContain('1');
   replace(config({ again: stdio() }));
   await wrote('stderr', 'added "again"');

@@ -46,7 +46,7 @@ test.each(CLIENTS)('a session of the SDK %s survives a restart, and ends with DE
   const after = await serve(place, config, before.port);
   expect(await exec(client, 'write')).toContain('write ran');
   expect(transport.sessionId).toBe(sessionId);
-  expect(after.said.stderr).toContain('a session goes on');
+  expect(after.said.stderr).toContain('resumed a session of another process');
 
   const replica = await serve(place, config);
   const headers = {

@@ -55,7 +55,7 @@ test('mcpx tools -s shows what fits, best first, as a table and as JSON', async 
 test('a question without words is a wrong command line', async () => {
   const { code, stderr } = await run(['tools', '--demo', '-s', ' '], emptyPlace());
   expect(code).toBe(2);
-  expect(stderr).toContain('say what to search for');
+  expect(stderr).toContain('--search needs a query');
 });
 
 test('calls that succeed are counted, unless that is switched off', async () => {

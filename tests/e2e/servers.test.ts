@@ -8,8 +8,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { nodeLock } from '../../scripts/node.mjs';
 import { hostTarget } from '../../scripts/project.mjs';
+import { nodeLock } from '../../scripts/release/node.mjs';
 import { oneMessagePerTurn } from '../setup/one-message-per-turn.ts';
 import { EXECUTABLE, emptyPlace, fillCatalog, type Place, serverScript, start, WINDOWS } from './program.ts';
 

@@ -3,9 +3,10 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createCatalogStore } from '../../src/catalog/store.ts';
-import { locateUri } from '../../src/catalog/uris.ts';
+import { createCatalogStore } from '../../src/catalog/catalog-store.ts';
+import { locateUri } from '../../src/catalog/exposed-uris.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
+import { McpxError } from '../../src/errors.ts';
 import { createFront } from '../../src/front/front.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';
@@ -125,4 +126,17 @@ test('what one server has does not wait for another that is slow to say', async 
 
 test('there are no instructions where no server has any', async () => {
   expect(await open().request('initialize', { protocolVersion: '2025-11-25' })).not.toHaveProperty('instructions');
+});
+
+test('a call to a server that never came up is recorded and answered with its failure', async () => {
+  const dead: Script = {
+    connect: () => Promise.reject(new McpxError('unreachable', 'server "dead" could not be started')),
+  };
+  const world = createWorld({ dead, slack: { tools: [{ name: 'search' }] } });
+  const front = createFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
+  const call = (name: string) =>
+    front.request({ method: 'tools/call', params: { name, arguments: {} } }, { signal: new AbortController().signal });
+  await expect(call('dead__search')).rejects.toThrow('server "dead" could not be started');
+  await expect(call('gone__search')).rejects.toThrow('Unknown tool: gone__search');
+  expect(world.stats.snapshot()).toEqual({ calls: 1, errors: 1 });
 });

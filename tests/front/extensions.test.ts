@@ -1,6 +1,6 @@
 /** Extensions of servers: what is announced is answered by the server that has it. */
 import { describe, expect, test } from 'vitest';
-import { exposeUri } from '../../src/catalog/uris.ts';
+import { exposeUri } from '../../src/catalog/exposed-uris.ts';
 import type { ServerSpec } from '../../src/config/config.ts';
 import { createFront } from '../../src/front/front.ts';
 import { createWorld, type Script } from '../world.ts';

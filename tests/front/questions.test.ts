@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { createFront } from '../../src/front/front.ts';
 import { SILENT } from '../../src/observe/log.ts';
-import { createWishes } from '../../src/router/wishes.ts';
-import type { Connection } from '../../src/upstream/connection.ts';
+import { createSubscriptions } from '../../src/router/subscriptions.ts';
+import type { Connection } from '../../src/upstream/connection-interface.ts';
 import { createWorld } from '../world.ts';
 
 const incoming = { signal: new AbortController().signal };
@@ -31,14 +31,14 @@ test.each([
 ])('a client is asked when it %s, and not before', async (_, become) => {
   const { front } = open(async () => ({ roots: [] }));
   await front.request({ method: 'initialize', params: { capabilities: { roots: {} } } }, exchange);
-  const answer = front.asked('one', question, incoming);
+  const answer = front.onServerRequest('one', question, incoming);
   expect(await settled(answer)).toBe(false);
   await become(front);
   expect(await answer).toEqual({ roots: [] });
 });
 
 test('a client that cannot be asked is an error at once', async () => {
-  await expect(open().front.asked('one', question, incoming)).rejects.toThrow('cannot answer roots/list');
+  await expect(open().front.onServerRequest('one', question, incoming)).rejects.toThrow('cannot answer roots/list');
 });
 
 test('a client whose requests stand alone is asked on behalf of one that is under way, and not afterwards', async () => {
@@ -49,17 +49,17 @@ test('a client whose requests stand alone is asked on behalf of one that is unde
     listed = resolve;
   });
   const deps = { ...world.deps, listed: () => listing };
-  const front = createFront('compact', deps, { key: 'k', notify: () => undefined, lasts: 'request' });
+  const front = createFront('compact', deps, { key: 'k', notify: () => undefined, stateless: true });
   const under = front.request({ method: 'tools/list' }, { ...exchange, ask: async () => ({ roots: ['mine'] }) });
-  expect(await front.asked('one', question, incoming)).toEqual({ roots: ['mine'] });
+  expect(await front.onServerRequest('one', question, incoming)).toEqual({ roots: ['mine'] });
   listed();
   await under;
-  await expect(front.asked('one', question, incoming)).rejects.toThrow('cannot answer roots/list');
+  await expect(front.onServerRequest('one', question, incoming)).rejects.toThrow('cannot answer roots/list');
 });
 
 test('a client that leaves makes nobody wait', async () => {
   const { front } = open(() => Promise.reject(new Error('gone')));
-  const answer = front.asked('one', question, incoming);
+  const answer = front.onServerRequest('one', question, incoming);
   front.close();
   await expect(answer).rejects.toThrow('gone');
 });
@@ -80,8 +80,8 @@ test('only servers of its own, and running ones, hear that the roots of a client
     connection('foreign', 'other', 'ready'),
   ];
   const world = createWorld({});
-  const wishes = createWishes({ pool: { all, get: () => undefined }, log: SILENT });
-  const front = createFront('compact', { ...world.deps, wishes }, { key: 'k', notify: () => undefined });
+  const subscriptions = createSubscriptions({ pool: { all, get: () => undefined }, log: SILENT });
+  const front = createFront('compact', { ...world.deps, subscriptions }, { key: 'k', notify: () => undefined });
   front.notification(note('notifications/roots/list_changed'));
   expect(told).toEqual(['mine notifications/roots/list_changed']);
 });

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nodeLock } from '../../scripts/node.mjs';
 import { hostTarget } from '../../scripts/project.mjs';
+import { nodeLock } from '../../scripts/release/node.mjs';
 import { serverScript, WINDOWS } from '../e2e/program.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 

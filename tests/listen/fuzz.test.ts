@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { type App, createApp } from '../../src/app/app.ts';
 import { type Config, DEFAULTS } from '../../src/config/config.ts';
-import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
+import { type HttpListener, listenHttp } from '../../src/listen/http/http.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createAuthenticator } from '../../src/policy/auth.ts';
 import { specOf } from '../world.ts';

@@ -1,14 +1,16 @@
 /** The HTTP listener on a real socket with a scripted front behind it, and clients that see every byte. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { DEFAULTS, type Token } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
-import type { Downstream, Exchange } from '../../src/front/front.ts';
-import type { Administration, Gateway, LiveEvent, OpenOptions } from '../../src/listen/gateway.ts';
-import { type HttpListener, listenHttp } from '../../src/listen/http.ts';
-import type { SecretKey } from '../../src/listen/secret-key.ts';
-import { createLedger, describeSavings } from '../../src/observe/ledger.ts';
+import type { Downstream, Exchange } from '../../src/front/front-interface.ts';
+import type { Administration, Gateway, LiveEvent, OpenOptions } from '../../src/listen/app-api.ts';
+import { type HttpListener, listenHttp } from '../../src/listen/http/http.ts';
+import type { SecretKey } from '../../src/listen/mcp/secret-key.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { Happening } from '../../src/observe/observer.ts';
+import { createLedger, describeSavings } from '../../src/observe/savings-totals.ts';
 import { type Authenticator, createAuthenticator } from '../../src/policy/auth.ts';
 
 export const token = (name: string, secret: string, more: Partial<Token> = {}) => ({
@@ -116,6 +118,17 @@ export async function stage(
   const listener = await listenHttp({ gateway, settings, auth, log, ...more });
   started.push(listener);
   return { url: `${listener.url}/mcp`, listener, open, logged, happenings, watchers };
+}
+
+/** Resolves when the listener has begun to serve the next request, with the listener's end of its socket. */
+export function nextServed(): Promise<Socket> {
+  return new Promise((resolve) => {
+    const heard = (message: unknown) => {
+      unsubscribe('http.server.request.start', heard);
+      resolve((message as { socket: Socket }).socket);
+    };
+    subscribe('http.server.request.start', heard);
+  });
 }
 
 export const rpc = (method: string, params?: unknown, id: unknown = 1) => ({

@@ -61,9 +61,19 @@ test('arguments and results are written where that was asked for, within a bound
 
 test('refused requests, changes and reloads are written, other requests are not', () => {
   const { observer, read } = audited();
-  const visit = { request: 'r', method: 'POST', path: '/mcp', route: '/mcp', ms: 1, from: '::1', received: 1, sent: 1 };
-  for (const status of [200, 401, 403, 429, 404]) observer.emit({ type: 'visit', visit: { ...visit, status } });
-  observer.emit({ type: 'visit', visit: { ...visit, status: 404, hidden: true } });
+  const exchange = {
+    request: 'r',
+    method: 'POST',
+    path: '/mcp',
+    route: '/mcp',
+    ms: 1,
+    from: '::1',
+    received: 1,
+    sent: 1,
+  };
+  for (const status of [200, 401, 403, 429, 404])
+    observer.emit({ type: 'exchange', exchange: { ...exchange, status } });
+  observer.emit({ type: 'exchange', exchange: { ...exchange, status: 404, hidden: true } });
   observer.emit({ type: 'reload', ok: true, message: 'words' });
   observer.emit({ type: 'admin', action: 'add', target: 'x', token: 'boss', ok: true, request: 'r' });
   const entries = read();

@@ -1,10 +1,10 @@
 /** Numbers for Prometheus, read back by a strict parser. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createHistogram, exposition, observe } from '../../src/observe/exposition.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createObserver } from '../../src/observe/observer.ts';
-import { processFamilies } from '../../src/observe/process.ts';
+import { processFamilies } from '../../src/observe/process-metrics.ts';
+import { createHistogram, observe, prometheusText } from '../../src/observe/prometheus.ts';
 import { parseMetrics } from './prometheus.ts';
 
 function watched(options?: Parameters<typeof createMetrics>[0]) {
@@ -16,7 +16,7 @@ function watched(options?: Parameters<typeof createMetrics>[0]) {
     observer.calls({ profile }).begin(start(name))(outcome);
   const deny = (name: string) => observer.calls({ profile: 'default' }).deny(start(name));
   const scrape = (visible?: Parameters<typeof metrics.families>[1]) =>
-    parseMetrics(exposition(metrics.families(7, visible)));
+    parseMetrics(prometheusText(metrics.families(7, visible)));
   return { observer, call, deny, scrape };
 }
 
@@ -68,9 +68,9 @@ test('whoever asks sees the numbers of what it may use', () => {
 
 test('requests are counted by method, route and status; a made-up method is not a label', () => {
   const { observer, scrape } = watched();
-  const visit = { request: 'r', path: '/x', route: '/mcp', status: 200, ms: 3, from: '', received: 10, sent: 20 };
-  observer.emit({ type: 'visit', visit: { ...visit, method: 'POST' } });
-  observer.emit({ type: 'visit', visit: { ...visit, method: 'FROB' } });
+  const exchange = { request: 'r', path: '/x', route: '/mcp', status: 200, ms: 3, from: '', received: 10, sent: 20 };
+  observer.emit({ type: 'exchange', exchange: { ...exchange, method: 'POST' } });
+  observer.emit({ type: 'exchange', exchange: { ...exchange, method: 'FROB' } });
   observer.emit({ type: 'reload', ok: false, message: 'no' });
   const families = scrape();
   expect(families.get('mcpx_http_requests_total')?.samples).toMatchObject([
@@ -85,7 +85,7 @@ test('requests are counted by method, route and status; a made-up method is not 
 });
 
 test('the numbers of the process are there', () => {
-  const families = parseMetrics(exposition(processFamilies()));
+  const families = parseMetrics(prometheusText(processFamilies()));
   for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_start_time_seconds'])
     expect(families.get(name)?.samples[0]?.value).toBeGreaterThan(0);
 });
@@ -95,7 +95,7 @@ test('any name survives as a label, and any time falls into one bucket', () => {
     fc.property(fc.string(), fc.array(fc.double({ min: 0, max: 100, noNaN: true })), (name, times) => {
       const histogram = createHistogram([0.1, 1, 10]);
       for (const time of times) observe(histogram, time);
-      const text = exposition([
+      const text = prometheusText([
         {
           name: 'a',
           help: name.length === 0 ? 'x' : `x${name}`,

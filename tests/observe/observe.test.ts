@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { createStats } from '../../src/observe/call-counts.ts';
 import { createLog, type LogOptions } from '../../src/observe/log.ts';
-import { createStats } from '../../src/observe/stats.ts';
 import { withoutTimes } from '../setup/log-lines.ts';
 
 function lines(options: LogOptions, act: (log: ReturnType<typeof createLog>) => void): string[] {

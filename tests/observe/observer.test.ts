@@ -61,11 +61,11 @@ test('who only counts hears of what is over in its order, a moment later, or whe
     const call = (name: string) =>
       observer.calls({ profile: 'p' }).begin({ kind: 'tool', server: 's', name, method: 'tools/call', arguments: 1 });
     const [first, second] = [call('first'), call('second')];
-    expect(observer.underWay().map(({ name }) => name)).toEqual(['first', 'second']);
+    expect(observer.inFlight().map(({ name }) => name)).toEqual(['first', 'second']);
     second('ok', { result: 2 });
     observer.emit({ type: 'reload', ok: true, message: '' });
     first('failed');
-    expect([counted, observer.underWay()]).toEqual([[], []]);
+    expect([counted, observer.inFlight()]).toEqual([[], []]);
     observer.settle();
     expect(counted).toEqual(['second', 'reload', 'first']);
     call('third')('ok');

@@ -1,8 +1,8 @@
 /** JSON for a model: compact, or TOON where that pays. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseExact } from '../../src/exact.ts';
-import { estimateTokens } from '../../src/render/tokens.ts';
+import { parseLossless } from '../../src/lossless-json.ts';
+import { estimateTokens } from '../../src/render/token-estimate.ts';
 import { renderJson } from '../../src/render/toon.ts';
 
 const AUTO = { toon: 'auto', toonMinSize: 3 } as const;
@@ -33,7 +33,7 @@ test('uniform rows become TOON', () => {
 });
 
 test('numbers that JavaScript cannot hold are written as they are', () => {
-  const long = parseExact('9007199254740993');
+  const long = parseLossless('9007199254740993');
   const text = renderJson(
     rows.map((row) => ({ ...row, id: long })),
     AUTO,

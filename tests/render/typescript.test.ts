@@ -156,7 +156,7 @@ test('descriptions are cut where the options say so', () => {
 
 const EFFECTS: [Record<string, unknown> | undefined, string][] = [
   [undefined, ''],
-  [{ title: 'Reads', openWorldHint: true }, ''],
+  [{ title: 'Act', openWorldHint: true }, ''],
   [{ readOnlyHint: true, idempotentHint: true }, '(read-only)'],
   [{ readOnlyHint: true, destructiveHint: true }, '(destructive)'],
   [{ readOnlyHint: false, destructiveHint: true }, '(destructive)'],
@@ -229,4 +229,26 @@ const SENTENCES: [string, string][] = [
 
 test.each(SENTENCES)('the first sentence of %j', (text, expected) => {
   expect(firstSentence(text)).toBe(expected);
+});
+
+test('a title is shown where it says more than the name, in the full form', () => {
+  const full = (tool: Partial<RenderableTool>) =>
+    renderTool(
+      { name: 'slack_post_message', inputSchema: { type: 'object', properties: {} }, ...tool },
+      { form: 'full', titled: true },
+    );
+  const description = 'Sends a text.';
+  expect(full({ description, title: 'Write to\n a channel' })).toBe(
+    'slack_post_message()\ntitle: Write to a channel\nSends a text.',
+  );
+  expect(full({ description, annotations: { title: 'Write to a channel', readOnlyHint: true } })).toBe(
+    'slack_post_message()\ntitle: Write to a channel\nSends a text.\n(read-only)',
+  );
+  for (const title of ['Slack: Post Message', 'post message', 'Sends a text', '', 7])
+    expect(full({ description, title })).toBe('slack_post_message()\nSends a text.');
+  expect(full({ title: 'Write to a channel' })).toBe('slack_post_message()\nWrite to a channel');
+  expect(full({ annotations: { title: 'Write to a channel' } })).toBe('slack_post_message()\nWrite to a channel');
+  const short = { name: 'a', description, title: 'Write to a channel', inputSchema: { type: 'object' } };
+  expect(renderTool(short, { form: 'short' })).toBe('a() // Sends a text.');
+  expect(renderTool(short, { form: 'full' })).not.toContain('title');
 });

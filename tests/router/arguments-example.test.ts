@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createArgumentChecker, exampleArguments } from '../../src/router/arguments.ts';
-import { TOOLBOXES } from '../../src/upstream/builtin.ts';
+import { TOOLBOXES } from '../../src/upstream/transports/builtin.ts';
 import { brokenSchema, jsonSchema } from '../render/arbitrary.ts';
 import { processorTime } from '../setup/processor.ts';
 

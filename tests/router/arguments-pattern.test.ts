@@ -1,8 +1,8 @@
 /** Which patterns are enforced: only those that no text can stall. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isLinearPattern } from '../../src/router/linear.ts';
-import { parsePattern, sampleOf } from '../../src/router/pattern.ts';
+import { parsePattern, sampleOf } from '../../src/router/regex-parse.ts';
+import { isLinearPattern } from '../../src/router/regex-safety.ts';
 import { processorTime } from '../setup/processor.ts';
 
 const LINEAR = [

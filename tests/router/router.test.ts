@@ -1,9 +1,9 @@
 /** The router: find → authorize → check → call → record. */
 import { describe, expect, test } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
-import { createExec } from '../../src/front/exec.ts';
+import { createExec } from '../../src/front/compact/exec-tool.ts';
 import type { ToolCall } from '../../src/router/router.ts';
-import type { CallOptions } from '../../src/upstream/connection.ts';
+import type { CallOptions } from '../../src/upstream/call-options.ts';
 import { CALLER, createWorld, type Script, type World } from '../world.ts';
 
 const READ = {
@@ -244,11 +244,11 @@ describe('a call of a server that has to come up first', () => {
     const staged = world({ connect: () => new Promise((_, reject) => (fail = reject)) });
     const lines = told(staged);
     const pending = failure(staged.router.call(call()));
-    await expect.poll(() => staged.observer.underWay().map(({ name }) => name)).toEqual([call().tool]);
+    await expect.poll(() => staged.observer.inFlight().map(({ name }) => name)).toEqual([call().tool]);
     fail(new McpxError('unreachable', 'server "files" did not start'));
     expect((await pending).code).toBe('unreachable');
     expect(lines).toEqual([`began ${call().tool}`, `failed ${call().tool}: unreachable`]);
-    expect(staged.observer.underWay()).toEqual([]);
+    expect(staged.observer.inFlight()).toEqual([]);
     expect(staged.stats.snapshot()).toEqual({ calls: 1, errors: 1 });
   });
 

@@ -1,9 +1,7 @@
-/** Packages: pinned exactly, bundled all, from no particular registry; and the licences of what is bundled. */
+/** The packages are pinned exactly, all of them are bundled, and no file names a registry. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { packageOf, SIZE_LIMIT, sizeReport, sizesByPackage } from '../../scripts/bundle.mjs';
-import { bundledFolders, notices } from '../../scripts/notices.mjs';
 import { ROOT } from '../../scripts/project.mjs';
 
 /** Folders that git ignores, and git's own. */
@@ -67,60 +65,5 @@ describe('the registry', () => {
     expect(packages.length).toBeGreaterThan(0);
     expect(packages.filter(([, entry]) => entry.resolved !== undefined)).toEqual([]);
     expect(packages.filter(([, entry]) => !/^sha512-/.test(entry.integrity ?? ''))).toEqual([]);
-  });
-});
-
-describe('the size report', () => {
-  const part = (bytes: number) => ({ bytesInOutput: bytes });
-  const metafile = {
-    outputs: {
-      'app.js': {
-        inputs: { 'src/main.ts': part(10), 'node_modules/ajv/a.js': part(30), 'node_modules/ajv/b.js': part(5) },
-      },
-    },
-  };
-
-  it.each([
-    ['src/main.ts', 'mcpx'],
-    ['mcpx.schema.json', 'mcpx'],
-    ['node_modules/ajv/lib/ajv.js', 'ajv'],
-    ['node_modules/@toon-format/toon/index.js', '@toon-format/toon'],
-    ['node_modules/a/node_modules/@b/c/d.js', '@b/c'],
-  ])('counts %s for %s', (path, name) => {
-    expect(packageOf(path)).toBe(name);
-  });
-
-  it('adds up by package, largest first', () => {
-    expect(sizesByPackage(metafile)).toEqual([
-      ['ajv', 35],
-      ['mcpx', 10],
-    ]);
-  });
-
-  it('fails above the limit and names the largest', () => {
-    expect(sizeReport(metafile, SIZE_LIMIT)).toContain('1.0 MB of at most 1.0 MB');
-    expect(() => sizeReport(metafile, SIZE_LIMIT + 1)).toThrow(/has 1000001 bytes, the limit is 1000000: ajv/);
-  });
-});
-
-describe('the notices', () => {
-  const metafile = {
-    inputs: { 'src/main.ts': {}, 'node_modules/ajv/dist/ajv.js': {}, 'node_modules/ajv/dist/core.js': {} },
-  };
-
-  it('are about the packages in the bundle, each once', () => {
-    expect(bundledFolders(metafile)).toEqual(['node_modules/ajv']);
-  });
-
-  it('carry the licence text and the version', () => {
-    const text = notices(metafile, { version: '24.0.0', buildFolder: join(ROOT, 'no-such-folder') });
-    expect(text).toMatch(/ajv \d+\.\d+\.\d+ \(MIT\)\n\nThe MIT License/);
-    expect(text).not.toContain('Node.js');
-  });
-
-  it('carry the licence of Node where it is embedded', () => {
-    const licence = join(ROOT, 'node_modules/ajv/LICENSE');
-    const text = notices(metafile, { version: '24.0.0', licence, buildFolder: join(ROOT, 'no-such-folder') });
-    expect(text).toContain('Node.js 24.0.0 (the executables only)\n\nThe MIT License');
   });
 });

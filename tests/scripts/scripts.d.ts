@@ -1,14 +1,14 @@
 /** What the build scripts export, for the tests: the scripts themselves are plain JavaScript. */
-declare module '*/scripts/macho.mjs' {
+declare module '*/scripts/release/macho.mjs' {
   export function segmentLayout(bytes: Buffer): Map<string, string>;
   export function signAdHoc(bytes: Buffer, identifier: string): Buffer;
   export function signatureProblems(bytes: Buffer): string[];
 }
-declare module '*/scripts/tar.mjs' {
+declare module '*/scripts/release/tar.mjs' {
   export function tarEntries(archive: Buffer): Iterable<{ name: string; data: Buffer }>;
   export function readFromTar(archive: Buffer, name: string): Buffer | undefined;
 }
-declare module '*/scripts/node.mjs' {
+declare module '*/scripts/release/node.mjs' {
   export interface Pin {
     package: string;
     binary: string;
@@ -24,7 +24,7 @@ declare module '*/scripts/node.mjs' {
     self?: { platform: string; arch: string; versions: { node: string }; execPath: string },
   ): { file: string; version: string };
 }
-declare module '*/scripts/stamp.mjs' {
+declare module '*/scripts/release/stamp.mjs' {
   export function hashInputs(root?: string, tools?: string[]): string;
   export function isFresh(folder: string, name: string, inputs: string): boolean;
   export function writeStamp(folder: string, name: string, build: { inputs: string; outputs: string[] }): void;
@@ -33,10 +33,10 @@ declare module '*/scripts/setup.mjs' {
   export function installState(root: string): 'stamp' | 'record' | 'missing';
   export function ensureInstalled(root?: string): Promise<void>;
 }
-declare module '*/scripts/turn.mjs' {
-  export function inTurn<T>(file: string, work: () => Promise<T>): Promise<T>;
+declare module '*/scripts/release/lock-file.mjs' {
+  export function withLockFile<T>(file: string, work: () => Promise<T>): Promise<T>;
 }
-declare module '*/scripts/sea.mjs' {
+declare module '*/scripts/release/sea.mjs' {
   interface SeaConfig {
     main: string;
     output: string;
@@ -50,7 +50,7 @@ declare module '*/scripts/sea.mjs' {
   export function seaTemplate(): SeaConfig;
   export function seaConfig(template: SeaConfig, options: { cached: boolean }): SeaConfig;
 }
-declare module '*/scripts/bundle.mjs' {
+declare module '*/scripts/release/bundle.mjs' {
   export function bundle(folder: string): Promise<unknown>;
   interface Metafile {
     inputs?: Record<string, unknown>;
@@ -61,14 +61,14 @@ declare module '*/scripts/bundle.mjs' {
   export function sizesByPackage(metafile: Metafile): [string, number][];
   export function sizeReport(metafile: Metafile, bytes: number): string;
 }
-declare module '*/scripts/notices.mjs' {
+declare module '*/scripts/release/notices.mjs' {
   export function bundledFolders(metafile: { inputs: Record<string, unknown> }): string[];
   export function notices(
     metafile: { inputs: Record<string, unknown> },
     options: { version: string; licence?: string; buildFolder: string },
   ): string;
 }
-declare module '*/scripts/smoke.mjs' {
+declare module '*/scripts/release/smoke.mjs' {
   export function smoke(executable: string, target: string, runner?: string[]): Promise<void>;
 }
 declare module '*/scripts/project.mjs' {
@@ -79,7 +79,7 @@ declare module '*/scripts/project.mjs' {
   export function executableName(target: string, options: { named: boolean }): string;
   export function expectedVersionLine(target: string, nodeVersion: string): string;
 }
-declare module '*/scripts/build.mjs' {
+declare module '*/scripts/release/build.mjs' {
   export function chosenTargets(names: string[], pinned: string[], host?: string): string[];
 }
 declare module '*/scripts/start.mjs' {
@@ -116,7 +116,7 @@ declare module '*/scripts/test.mjs' {
     isTerminal: boolean,
   ): Record<string, string | undefined>;
 }
-declare module '*/scripts/bench-stop.mjs' {
+declare module '*/scripts/bench/stop.mjs' {
   export function report(rows: { name: string; ms: number; promised: number }[]): { text: string; over: boolean };
 }
 declare module '*/scripts/npm.mjs' {
@@ -125,10 +125,10 @@ declare module '*/scripts/npm.mjs' {
     platform?: string,
   ): { command: string; args: string[]; shell: boolean };
 }
-declare module '*/scripts/strip.mjs' {
+declare module '*/scripts/release/strip.mjs' {
   export function stripTools(target: string, host?: string): string[];
 }
-declare module '*/scripts/bench-start.mjs' {
+declare module '*/scripts/bench/start.mjs' {
   interface Row {
     name: string;
     wall: number;
@@ -141,7 +141,7 @@ declare module '*/scripts/bench-start.mjs' {
   export function median(values: number[]): number;
   export function table(rows: Row[], bars: Record<string, number>): string;
 }
-declare module '*/scripts/bench-memory.mjs' {
+declare module '*/scripts/bench/memory.mjs' {
   interface Row {
     name: string;
     values: number[];
@@ -157,7 +157,7 @@ declare module '*/scripts/bench-memory.mjs' {
   ): Row[];
   export function table(title: string, rows: Row[]): string;
 }
-declare module '*/scripts/soak-calls.mjs' {
+declare module '*/scripts/bench/soak-calls.mjs' {
   interface Failure {
     at: number;
     client: string;
@@ -181,7 +181,7 @@ declare module '*/scripts/soak-calls.mjs' {
   export function createJournal(now?: () => number): Journal;
   export function readAnswer(answer: unknown): { text?: string; problem?: string };
 }
-declare module '*/scripts/soak-samples.mjs' {
+declare module '*/scripts/bench/soak-samples.mjs' {
   interface Look extends Record<string, unknown> {
     'memory MB': number;
     handles: number;
@@ -201,13 +201,13 @@ declare module '*/scripts/soak-samples.mjs' {
   ): Row[];
   export function table(rows: Row[], bars?: Record<string, number>): string;
 }
-declare module '*/scripts/bench-soak.mjs' {
+declare module '*/scripts/bench/soak.mjs' {
   export function verdict(results: {
     failed: number;
     rows: { process: string; number: string; over: boolean }[];
   }): string;
 }
-declare module '*/scripts/bench-load.mjs' {
+declare module '*/scripts/bench/load.mjs' {
   interface Sample {
     us: number;
     perSecond: number;
@@ -234,7 +234,7 @@ declare module '*/scripts/bench-load.mjs' {
   ): string[];
   export function table(way: string, rows: Row[]): string;
 }
-declare module '*/scripts/conformance.mjs' {
+declare module '*/scripts/conformance/conformance.mjs' {
   interface Row {
     scenario: string;
     passed: number;
@@ -250,7 +250,7 @@ declare module '*/scripts/conformance.mjs' {
   export function unscored(printed: string): Set<string>;
   export function report(title: string, rows: Row[]): string;
 }
-declare module '*/scripts/bench-tokens.mjs' {
+declare module '*/scripts/bench/tokens.mjs' {
   interface Row {
     name: string;
     value: number;
@@ -271,7 +271,7 @@ declare module '*/scripts/bench-tokens.mjs' {
     catalogs: { name: string; tools: { name: string }[] }[],
   ): { server: string; tool: string; query: string }[];
 }
-declare module '*/scripts/token-catalogs.mjs' {
+declare module '*/scripts/bench/token-catalogs.mjs' {
   interface Catalog {
     name: string;
     tools: Record<string, unknown>[];
@@ -281,10 +281,10 @@ declare module '*/scripts/token-catalogs.mjs' {
   export function madeUpCatalogs(): Catalog[];
   export function serveCatalogs(catalogs: Catalog[]): Promise<{ url: string; close(): Promise<void> }>;
 }
-declare module '*/scripts/token-types.mjs' {
+declare module '*/scripts/bench/token-types.mjs' {
   export function invalidTypes(tools: Record<string, unknown>[]): Promise<{ checked: number; said: string }>;
 }
-declare module '*/scripts/bench-search.mjs' {
+declare module '*/scripts/bench/search.mjs' {
   interface Row {
     query: string;
     rank: number;
@@ -335,6 +335,7 @@ declare module '*/scripts/shape/source.mjs' {
     comments: string[];
   }
   export function parseSource(path: string, text: string): Source;
+  export function readSources(folder: string): Source[];
   export function lacksSubject(sentence: string): boolean;
   export function opaqueNames(sources: Source[]): string[];
   export function duplicateNames(sources: Source[]): string[];

@@ -1,12 +1,11 @@
-/** The end of `npm test`: one line over all runs, an honest exit code, and no colours where nobody sees them. */
+/** The runs of `npm test` and its end: one line over all runs, a truthful exit code, and no colours outside of a terminal. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { report as stopReport } from '../../scripts/bench-stop.mjs';
 import { ROOT } from '../../scripts/project.mjs';
-import { countTests, outcomeOf, summaryLine, testEnvironment } from '../../scripts/test.mjs';
+import { countTests, outcomeOf, skippedTests, summaryLine, testEnvironment, testRuns } from '../../scripts/test.mjs';
 
 type Report = Parameters<typeof countTests>[0];
 
@@ -31,6 +30,45 @@ function reportOf({ passed = 0, failed = 0, skipped = 0, todo = 0, unloaded = 0 
     ],
   };
 }
+
+describe('npm test', () => {
+  it('counts coverage for the unit tests only', () => {
+    const [unit, e2e] = testRuns([]);
+    expect(unit?.args).toEqual(['run', '--project', 'unit', '--coverage']);
+    expect(e2e?.args).not.toContain('--coverage');
+  });
+
+  it('hands its arguments to vitest', () => {
+    expect(testRuns(['tests/wire', '-t', 'x'])).toEqual([{ name: 'tests', args: ['run', 'tests/wire', '-t', 'x'] }]);
+  });
+
+  it('finds the skipped tests in the report', () => {
+    const assertionResults = ['passed', 'skipped', 'todo', 'failed', 'pending'].map((status) => ({
+      status,
+      fullName: status,
+    }));
+    expect(skippedTests({ testResults: [{ assertionResults }] })).toEqual(['skipped', 'todo', 'pending']);
+  });
+});
+
+describe('a skipped test', () => {
+  const report = (fullName: string) => ({ testResults: [{ assertionResults: [{ status: 'skipped', fullName }] }] });
+
+  it.each([
+    ['looks up PATHEXT on Windows', 'linux', []],
+    ['looks up PATHEXT on Windows', 'win32', ['looks up PATHEXT on Windows']],
+    ['works without network (needs unshare)', 'linux', ['works without network (needs unshare)']],
+  ])('"%s" on %s counts as %j', (name, platform, expected) => {
+    expect(skippedTests(report(name), { platform })).toEqual(expected);
+  });
+
+  it.each([
+    ['Codex, where it is installed, shows a table', ['Codex'], ['Codex, where it is installed, shows a table']],
+    ['Codex, where it is installed, shows a table', ['Claude Code'], []],
+  ])('"%s" in a run that has %j counts as %j', (name, clients, expected) => {
+    expect(skippedTests(report(name), { clients })).toEqual(expected);
+  });
+});
 
 describe('the summary', () => {
   it('adds up all runs', () => {
@@ -123,16 +161,5 @@ describe('the whole command', () => {
   it.skipIf(process.platform === 'win32')('ends with the summary where vitest itself is killed', async () => {
     const { code, stdout } = await npmTest(['crash']);
     expect([code, lastLine(stdout)]).toEqual([137, '0 passed, 1 failed']);
-  });
-});
-
-describe('npm run bench:stop', () => {
-  it('says which time is over what is promised', () => {
-    const { text, over } = stopReport([
-      { name: 'quick', ms: 120, promised: 500 },
-      { name: 'slow', ms: 1200.4, promised: 500 },
-    ]);
-    expect(text).toBe('quick     120 ms  of 500  ok\nslow     1200 ms  of 500  over');
-    expect(over).toBe(true);
   });
 });

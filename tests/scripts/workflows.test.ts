@@ -1,13 +1,13 @@
 /** The GitHub workflows: linted offline by GitHub's own language service, and held to a few rules of ours. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nodeLock } from '../../scripts/node.mjs';
 import { ROOT, TARGETS } from '../../scripts/project.mjs';
+import { nodeLock } from '../../scripts/release/node.mjs';
 
 interface Diagnostic {
   message: string;
@@ -73,10 +73,12 @@ describe.each(['ci.yml', 'release.yml'])('%s', (name) => {
     expect(text.match(/^ {4}timeout-minutes: \d+$/gm)).toHaveLength(ownJobs.length);
   });
 
-  it('uses actions of GitHub only, each at a major version', () => {
-    const uses = [...text.matchAll(/uses: (\S+)/g)].map((match) => match[1]);
+  it('uses actions of GitHub only, each pinned by its commit, with the version in a comment', () => {
+    const uses = [...text.matchAll(/uses: (.+)/g)].map((match) => match[1]);
     expect(uses.length).toBeGreaterThan(0);
-    for (const action of uses) expect(action).toMatch(/^(actions\/[\w-]+@v\d+|\.\/\.github\/workflows\/ci\.yml)$/);
+    for (const action of uses) {
+      expect(action).toMatch(/^(actions\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\.\/\.github\/workflows\/ci\.yml)$/);
+    }
   });
 
   it('sets up the pinned Node', () => {
@@ -98,7 +100,23 @@ describe('a release', () => {
 
   it('has provenance, and may write nothing else while it builds', () => {
     const text = read('release.yml');
-    expect(text).toContain('actions/attest-build-provenance@v');
+    expect(text).toContain('actions/attest-build-provenance@');
     expect(text.match(/contents: write/g)).toHaveLength(1);
+  });
+});
+
+describe('dependabot', () => {
+  const text = readFileSync(join(ROOT, '.github', 'dependabot.yml'), 'utf8');
+
+  it('updates the actions and the packages of every lockfile, grouped, once a week', () => {
+    expect(text.match(/package-ecosystem: .+/g)).toEqual([
+      'package-ecosystem: github-actions',
+      'package-ecosystem: npm',
+    ]);
+    expect(text.match(/interval: weekly/g)).toHaveLength(2);
+    expect(text.match(/groups:/g)).toHaveLength(2);
+    const folders = [...text.matchAll(/^ {6}- \/(.*)$/gm)].map(([, folder = '']) => folder);
+    const lockfiles = globSync('{,scripts/**/}package-lock.json', { cwd: ROOT });
+    expect(folders.sort()).toEqual(lockfiles.map((file) => file.replace(/\/?package-lock\.json$/, '')).sort());
   });
 });

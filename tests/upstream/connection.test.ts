@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { type McpxError, RpcError } from '../../src/errors.ts';
-import type { ConnectionState } from '../../src/upstream/connection.ts';
-import { createSlots } from '../../src/upstream/queue.ts';
+import type { ConnectionState } from '../../src/upstream/connection-interface.ts';
+import { createSlots } from '../../src/upstream/lifecycle/queue.ts';
 import { call, connection, httpSpec, isRunning, recorder, SETTINGS, serverSpec, stopClock, until } from './world.ts';
 
 const failure = (promise: Promise<unknown>) =>
@@ -31,7 +31,7 @@ describe('a connection to a process', () => {
     expect(upstream.state).toEqual({ kind: 'idle' });
     expect(await call(upstream, 'echo', { a: [1, '中'] })).toEqual({ a: [1, '中'] });
     expect(upstream.state.kind).toBe('ready');
-    expect(upstream.hello).toEqual({
+    expect(upstream.handshake).toEqual({
       era: 'legacy',
       protocolVersion: '2025-11-25',
       capabilities: { tools: {} },
@@ -64,7 +64,7 @@ describe('a connection to a process', () => {
     await upstream.close();
     expect(states).toEqual(['connecting', 'ready', 'closed']);
     expect(await failure(upstream.connect())).toMatchObject({ code: 'unreachable', message: 'server "x" is stopped' });
-    expect(upstream.hello?.serverInfo.name).toBe('fixture');
+    expect(upstream.handshake?.serverInfo.name).toBe('fixture');
   });
 
   test('is not hurt by a listener that fails', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { ConnectionOptions } from '../../src/upstream/connection.ts';
+import type { ConnectionOptions } from '../../src/upstream/connection-options.ts';
 import { call, cleanup, connection, httpSpec, stdioSpec, until } from './world.ts';
 
 const EVERYTHING = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
@@ -38,9 +38,9 @@ async function startHttp(port: number, transport = 'streamableHttp'): Promise<()
 async function check(spec: ConnectionOptions['spec']): Promise<void> {
   const notifications: string[] = [];
   const upstream = connection(spec, { events: { notification: (method) => notifications.push(method) } });
-  const hello = await upstream.connect();
-  expect(hello.protocolVersion).toBe('2025-11-25');
-  expect(hello.capabilities).toHaveProperty('tools');
+  const handshake = await upstream.connect();
+  expect(handshake.protocolVersion).toBe('2025-11-25');
+  expect(handshake.capabilities).toHaveProperty('tools');
   const { tools } = (await upstream.request('tools/list')) as { tools: { name: string }[] };
   expect(tools.map(({ name }) => name)).toContain('echo');
   expect(await call(upstream, 'echo', { message: 'héllo 中' })).toBe('Echo: héllo 中');

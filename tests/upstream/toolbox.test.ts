@@ -2,10 +2,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openBuiltin, TOOLBOXES } from '../../src/upstream/builtin.ts';
 import { createMemory, MAX_ENTRIES, MAX_VALUE } from '../../src/upstream/toolbox/memory.ts';
 import { createTime } from '../../src/upstream/toolbox/time.ts';
 import type { Toolbox } from '../../src/upstream/toolbox/toolbox.ts';
+import { openBuiltin, TOOLBOXES } from '../../src/upstream/transports/builtin.ts';
 
 type Args = Record<string, unknown>;
 

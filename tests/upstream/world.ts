@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, vi } from 'vitest';
 import { DEFAULTS, type RemoteServer, SERVER_DEFAULTS, type StdioServer } from '../../src/config/config.ts';
 import type { Log } from '../../src/observe/log.ts';
-import { type Connection, type ConnectionOptions, createConnection } from '../../src/upstream/connection.ts';
+import { createConnection } from '../../src/upstream/connection.ts';
+import type { Connection } from '../../src/upstream/connection-interface.ts';
+import type { ConnectionOptions } from '../../src/upstream/connection-options.ts';
 import { stopClock as stop } from '../setup/clock.ts';
 
 export { until } from '../setup/until.ts';

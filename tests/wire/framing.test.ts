@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseExact } from '../../src/exact.ts';
+import { parseLossless } from '../../src/lossless-json.ts';
 import { createDecoder, type Decoded, decode, encode, type Framing } from '../../src/wire/framing.ts';
 import type { Message } from '../../src/wire/message.ts';
 import { processorTime } from '../setup/processor.ts';
@@ -138,7 +138,7 @@ describe('a message over the limit', () => {
     [
       'is reported with the whole of a long id',
       [`{"jsonrpc":"2.0","id":12345678901234567891,"method":"m","params":"${long}"}\n`],
-      [[-32600, parseExact('12345678901234567891')]],
+      [[-32600, parseLossless('12345678901234567891')]],
     ],
     [
       'is reported with the whole of an id',

@@ -1,11 +1,11 @@
 /** Messages as they are read from a text: what is passed on keeps its numbers, what is calculated with has numbers. */
 import { expect, test } from 'vitest';
-import { parseExact } from '../../src/exact.ts';
+import { parseLossless } from '../../src/lossless-json.ts';
 import { isId, parseMessages } from '../../src/wire/message.ts';
 
 const LONG = '9007199254740993';
 /** As this Node can write it. */
-const KEPT = JSON.stringify(parseExact(LONG));
+const KEPT = JSON.stringify(parseLossless(LONG));
 const NEAREST = '9007199254740992';
 
 const written = (text: string) => JSON.stringify(parseMessages(text));
@@ -38,6 +38,6 @@ test('a message with such a number keeps names that mean something to objects', 
 });
 
 test('an id is text or any number', () => {
-  expect(['', 'x', 0, 1.5, parseExact(LONG)].map(isId)).toEqual(Array(5).fill(true));
+  expect(['', 'x', 0, 1.5, parseLossless(LONG)].map(isId)).toEqual(Array(5).fill(true));
   expect([null, undefined, true, {}, [], { rawJSON: LONG }].map(isId)).toEqual(Array(6).fill(false));
 });

@@ -240,9 +240,9 @@ describe('the time of one of ours', () => {
       request: ({ id }) => new Promise((resolve) => answers.set(id, resolve)),
     });
     const asked = async () => 'never asked here';
-    const late = failure(peer.request('a', {}, { timeout: 1000, asked }));
+    const late = failure(peer.request('a', {}, { timeout: 1000, onServerRequest: asked }));
     const other = failure(peer.request('b', {}, { timeout: 1000 }));
-    const total = failure(peer.request('c', {}, { timeout: 1000, totalTimeout: 5000, asked }));
+    const total = failure(peer.request('c', {}, { timeout: 1000, totalTimeout: 5000, onServerRequest: asked }));
     ask(1);
     ask(2);
     await vi.advanceTimersByTimeAsync(4000);
@@ -265,7 +265,9 @@ describe('the time of one of ours', () => {
   test('that is not the one whose stream a question came on has none of it', async () => {
     const { peer, message } = open({ request: () => new Promise(() => undefined) });
     const asked = async () => undefined;
-    const calls = [1001, 1002].map(() => failure(peer.request('a', {}, { timeout: 1000, totalTimeout: 9000, asked })));
+    const calls = [1001, 1002].map(() =>
+      failure(peer.request('a', {}, { timeout: 1000, totalTimeout: 9000, onServerRequest: asked })),
+    );
     message({ jsonrpc: '2.0', id: 1, method: 'm' }, 1002);
     await vi.advanceTimersByTimeAsync(1000);
     expect(await calls[0]).toMatchObject({ code: 'timeout' });
@@ -495,7 +497,7 @@ describe('their requests', () => {
   test('belong to the request of ours whose stream they came on, else to the only one that takes questions', () => {
     const abouts: unknown[] = [];
     const { peer, message, sent } = open({
-      request: async (_, { about }) => abouts.push(about),
+      request: async (_, { attribution }) => abouts.push(attribution),
       notification: (_, about) => abouts.push(about),
     });
     let id = 0;
@@ -506,12 +508,12 @@ describe('their requests', () => {
     };
     void peer.request('list');
     expect(said()).toEqual([undefined, undefined]);
-    const first = { asked: async () => 1 };
-    const second = { asked: async () => 2 };
+    const first = { onServerRequest: async () => 1 };
+    const second = { onServerRequest: async () => 2 };
     void peer.request('call', {}, first);
     expect(said()).toEqual([first, first]);
     void peer.request('call', {}, second);
-    const ambiguous = { ambiguous: true, heard: expect.any(Function) };
+    const ambiguous = { ambiguous: true, onNotification: expect.any(Function) };
     expect(said()).toEqual([ambiguous, ambiguous]);
     const ids = sent.filter((one) => 'method' in one).map((one) => ('id' in one ? one.id : undefined));
     message({ jsonrpc: '2.0', method: 'n' }, ids[2] ?? 0);
@@ -523,7 +525,7 @@ describe('their requests', () => {
     const abouts: unknown[] = [];
     const { peer, message } = open({ notification: (_, about) => abouts.push(about) });
     const ask = (party: string) => {
-      const options = { asked: async () => party, party };
+      const options = { onServerRequest: async () => party, clientKey: party };
       void peer.request('call', {}, options);
       message({ jsonrpc: '2.0', method: 'n' });
       return options;
@@ -534,11 +536,19 @@ describe('their requests', () => {
 
   test('that may belong to requests of several clients are heard by each of those once', () => {
     const heard: string[] = [];
-    const { peer, message } = open({ notification: (notification, about) => about?.heard?.(notification) });
+    const { peer, message } = open({ notification: (notification, about) => about?.onNotification?.(notification) });
     const [one, two] = [{}, {}];
     const call = (name: string, client?: object) =>
-      void peer.request('call', {}, { asked: async () => name, heard: () => heard.push(name), client });
-    void peer.request('call', {}, { asked: async () => 'not wanted', heard: () => false, client: one });
+      void peer.request(
+        'call',
+        {},
+        { onServerRequest: async () => name, onNotification: () => heard.push(name), client },
+      );
+    void peer.request(
+      'call',
+      {},
+      { onServerRequest: async () => 'not wanted', onNotification: () => false, client: one },
+    );
     call('first of one', one);
     call('second of one', one);
     call('only of two', two);
@@ -554,11 +564,17 @@ describe('their requests', () => {
     const { peer, message, sent } = open({
       notification: (notification, about) => {
         abouts.push(about);
-        about?.heard?.(notification);
+        about?.onNotification?.(notification);
       },
     });
     const call = (name: string, principal: string) => {
-      const options = { asked: async () => name, heard: () => heard.push(name), party: name, client: {}, principal };
+      const options = {
+        onServerRequest: async () => name,
+        onNotification: () => heard.push(name),
+        clientKey: name,
+        client: {},
+        principal,
+      };
       void peer.request('call', {}, options);
     };
     call('a1', 'a');

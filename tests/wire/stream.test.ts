@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Message } from '../../src/wire/message.ts';
 import type { Receiver } from '../../src/wire/peer.ts';
 import { createStreamChannel, type StreamChannelOptions } from '../../src/wire/stream.ts';
-import { passTime, stopClock } from '../setup/clock.ts';
+import { stopClock } from '../setup/clock.ts';
 import { until } from '../setup/until.ts';
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'n', params: { n } });
@@ -99,9 +99,9 @@ describe('a channel over streams', () => {
     await tick();
     expect(heard).toEqual([
       'a message is over the limit of 200 bytes',
-      [5, 'the far side sent an answer that cannot be used: a message is over the limit of 200 bytes'],
+      [5, 'the peer sent an answer that cannot be used: a message is over the limit of 200 bytes'],
       '"jsonrpc" must be "2.0"',
-      [6, 'the far side sent an answer that cannot be used: "jsonrpc" must be "2.0"'],
+      [6, 'the peer sent an answer that cannot be used: "jsonrpc" must be "2.0"'],
     ]);
   });
 
@@ -254,7 +254,14 @@ describe('a channel over streams', () => {
     channel.send(note(1));
     stopClock();
     onTestFinished(() => void vi.useRealTimers());
-    expect(await passTime(channel.close())).toBeLessThan(2000);
+    let over = false;
+    const closing = channel.close().then(() => {
+      over = true;
+    });
+    await vi.advanceTimersByTimeAsync(999);
+    expect(over).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await closing;
   });
 });
 

@@ -1,16 +1,16 @@
-/** How the status page draws what it knows. Everything is set as text, so that nothing that a server said of itself can become markup. */
+/** Renders the status page. All data is set as text, so that no output of a server can become markup. */
 
-/** What is known; whoever changes it draws. */
+/** The state of the page; code that changes it must call a draw function. */
 const seen = {
   language: 'en',
-  /** linking, live or lost. */
+  /** The state of the event stream: linking, live or lost. */
   link: 'linking',
   status: undefined,
-  /** What a client reads before the first question, by profile. */
+  /** Estimated tokens of the initial context, by profile. */
   readings: new Map(),
-  /** What a search found; undefined where nothing is searched. */
+  /** The tools that a search found; undefined without a search. */
   tools: undefined,
-  /** Newest first. */
+  /** Calls, the newest first. */
   calls: [],
 };
 
@@ -36,7 +36,7 @@ function element(tag, { text, className, ...rest } = {}, ...children) {
 const quiet = (text, ...children) => element('p', { className: 'quiet', text }, ...children);
 const mark = (kind, text) => element('span', { className: `mark ${kind ?? ''}`, text });
 
-/** What is drawn stays as long as what it shows does: a selection in it, too. */
+/** Renders an element only if its data has changed, so that a text selection in it is kept. */
 const drawn = new Map();
 function fill(id, shown, make) {
   const key = JSON.stringify([seen.language, shown]);
@@ -77,7 +77,7 @@ function draw() {
 function drawLink() {
   $('link').hidden = seen.status === undefined;
   $('link').className = `mark ${{ live: 'good', linking: '', lost: 'bad' }[seen.link]}`;
-  // A screen reader tells what changed, not what was written again.
+  // A screen reader announces every write, so unchanged text is not written again.
   if ($('link').textContent !== say(seen.link)) $('link').textContent = say(seen.link);
 }
 
@@ -127,7 +127,7 @@ function drawSavings() {
 
 const MARKS = { ready: 'good', connecting: 'wait', backoff: 'bad' };
 
-/** A server that could not be listed is not available, whatever its connection does. */
+/** True for a server whose tools could not be listed, in any state of its connection. */
 const isBroken = ({ state, reason }) => state === 'backoff' || (reason !== undefined && state !== 'disabled');
 
 function drawState(server) {
@@ -145,7 +145,7 @@ function drawState(server) {
   return element('div', {}, ...lines);
 }
 
-/** How long until a server is tried again; once a second. */
+/** Updates the time until the next retry of each server; called once a second. */
 function drawCountdowns() {
   for (const one of document.querySelectorAll('[data-until]')) {
     const seconds = Math.ceil((Date.parse(one.dataset.until) - Date.now()) / 1000);
@@ -166,7 +166,7 @@ function drawServers() {
   drawCountdowns();
 }
 
-/** What needs somebody comes first. */
+/** Renders a profile; servers with a failure come first. */
 function drawProfile({ name, enabled, servers }, several) {
   const inOrder = [...servers.filter(isBroken), ...servers.filter((server) => !isBroken(server))];
   const rows = inOrder.map((server) =>

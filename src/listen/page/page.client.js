@@ -1,19 +1,19 @@
-/** The status page at work: asks for the status, follows the events, and draws. The token lives in a variable and nowhere else. */
+/** Runs the status page: loads the status, follows the events and renders. The token is only kept in a variable. */
 
-/** ms between two looks at the status, and after an event that may have changed it. */
+/** Milliseconds between two status requests, and after an event that may have changed the status. */
 const EVERY = 10_000;
 const SOON = 300;
-/** ms before a lost stream is asked for again; doubles up to the bound. */
+/** Milliseconds before a lost stream is opened again; doubles up to the maximum. */
 const RETRY = { first: 500, most: 10_000 };
 const MAX_CALLS = 100;
 const MAX_TOOLS = 50;
 const MAX_READINGS = 6;
 
 let token;
-/** Ends what follows the gateway. */
+/** Stops the event stream. */
 let following = new AbortController();
 
-/** The gateway refused the token, or wants one. */
+/** Thrown if the gateway rejects the token or requires one. */
 class Locked extends Error {}
 
 async function ask(path, options = {}) {
@@ -31,13 +31,13 @@ async function refresh() {
     $('board').hidden = false;
   } catch (error) {
     if (error instanceof Locked) return lock();
-    // Whoever follows the events says that the connection is lost.
+    // The function that reads the event stream reports a lost connection.
     if (seen.status === undefined) $($('gate').hidden ? 'about' : 'refused').textContent = say('unreachable');
   }
   draw();
 }
 
-/** Events that come in crowds lead to one look, which none of them puts off. */
+/** The next status request; many events lead to one request, which later events do not postpone. */
 let planned = { at: Number.POSITIVE_INFINITY };
 function refreshIn(delay) {
   const at = Date.now() + delay;
@@ -51,7 +51,7 @@ function refreshIn(delay) {
   planned = { at, timer };
 }
 
-/** What a client reads, asked again when lists have changed. */
+/** The timer that loads the estimated tokens again after a change of the lists. */
 let reading;
 function readIn(delay) {
   clearTimeout(reading);
@@ -69,7 +69,7 @@ function readIn(delay) {
   }, delay);
 }
 
-/** Asks for a token; whatever was shown with another one is forgotten. */
+/** Shows the token form and clears all data of the previous token. */
 function lock() {
   const wasRefused = token !== undefined;
   token = undefined;
@@ -87,7 +87,7 @@ function lock() {
   $('token').focus();
 }
 
-/** Follows the events until it is told to stop; a lost stream is asked for again, and the status with it. */
+/** Reads the event stream until it is aborted; a lost stream is opened again, which also sends the status. */
 async function follow(signal) {
   for (let pause = RETRY.first; !signal.aborted; pause = Math.min(2 * pause, RETRY.most)) {
     try {
@@ -125,7 +125,7 @@ function readEvent(block) {
   if (data !== '') heard(field('event'), JSON.parse(data));
 }
 
-/** The first event is the status; every other one says what has changed since. */
+/** Handles an event: the first is the status, the others are changes. */
 function heard(event, data) {
   if (event === 'status') {
     seen.status = data;
@@ -140,13 +140,13 @@ function heard(event, data) {
   if (event !== 'call_began') refreshIn(SOON);
 }
 
-/** A call is one row from its beginning to its end. */
+/** Adds or updates the row of a call. */
 function note(call) {
   const known = seen.calls.findIndex(({ id }) => id === call.id);
   seen.calls = known >= 0 ? seen.calls.with(known, call) : [call, ...seen.calls].slice(0, MAX_CALLS);
 }
 
-/** Calls that ended while nobody listened must not seem to run. */
+/** Calls that ended while the page was disconnected must not be shown as running. */
 function noteLive(live) {
   const ids = new Set(live.map(({ id }) => id));
   seen.calls = seen.calls.map((call) =>
@@ -173,7 +173,7 @@ async function search() {
   drawTools();
 }
 
-/** Where a browser keeps nothing for pages, the choice lasts as long as the page. */
+/** Stores the language; without local storage it is lost when the page is closed. */
 function kept(language) {
   try {
     if (language !== undefined) localStorage.setItem('language', language);
@@ -208,7 +208,7 @@ $('gate').addEventListener('submit', async (event) => {
 async function begin() {
   await refresh();
   if (seen.status === undefined) {
-    // At the gate whoever waits tries again.
+    // At the token form, the user retries.
     if ($('gate').hidden) setTimeout(begin, RETRY.most);
     return;
   }

@@ -1,4 +1,4 @@
-/** What the status page says, in both languages; the fixed words in English are in the document. A value with parameters is a function. */
+/** The texts of the status page in both languages; fixed English texts are in `page.html`. */
 const WORDS = {
   en: {
     other: '中文',
@@ -24,9 +24,9 @@ const WORDS = {
     noServers: 'No server is configured. Add one to the config file, which mcpx config path names, or try mcpx demo.',
     profileOff: 'this profile is disabled',
     toolCount: (count, shown) => (count === 1 ? '1 tool' : `${shown} tools`),
-    mend: 'To mend it:',
+    mend: 'To fix it:',
     retry: 'To try it and read what it says:',
-    idle: 'asleep, starts when a tool of it is called',
+    idle: 'idle, starts when one of its tools is called',
     connecting: 'starting',
     ready: 'running',
     backoff: 'not available',
@@ -35,14 +35,14 @@ const WORDS = {
     nextTry: (seconds) => `next try in ${seconds} s`,
     tryingNow: 'trying now',
     running: 'running',
-    unseen: 'ended unseen',
+    unseen: 'ended while disconnected',
     ok: 'ok',
     tool_error: 'the tool reported an error',
     failed: 'failed',
     refusedCall: 'arguments refused',
     denied: 'denied',
     limited: 'over the limit',
-    noneFound: 'No tool fits that.',
+    noneFound: 'No tool was found.',
     searchHint: (tools) => `Searches ${tools}, in your own words, in English or Chinese.`,
   },
   zh: {

@@ -1,5 +1,5 @@
-/** Arithmetic in text: a small parser that computes as it reads. Nothing is ever evaluated as code. */
-import { refuse } from './input.ts';
+/** Arithmetic expressions: a small parser that computes while it reads. No text is evaluated as code. */
+import { rejectInput } from './input.ts';
 
 export const MAX_EXPRESSION = 10_000;
 const MAX_NESTING = 100;
@@ -13,7 +13,7 @@ const CONSTANTS = new Map([
 
 type Numeric = (...values: number[]) => number;
 
-/** Name → how many arguments it takes (least, most) and what it does. Angles are radians. */
+/** The functions by name, with their minimum and maximum number of arguments. Angles are in radians. */
 const FUNCTIONS = new Map<string, { least: number; most: number; apply: Numeric }>([
   ...one('abs sqrt cbrt exp ln floor ceil trunc sign sin cos tan asin acos atan sinh cosh tanh log2 log10'),
   ['round', { least: 1, most: 2, apply: (value = 0, digits = 0) => roundTo(value, digits) }],
@@ -62,35 +62,37 @@ function one(names: string): [string, { least: number; most: number; apply: Nume
 
 function roundTo(value: number, digits: number): number {
   if (!Number.isInteger(digits) || Math.abs(digits) > 20)
-    refuse('round() takes a whole number of digits from -20 to 20');
-  // Through the decimal notation: 1.005 × 100 is 100.49999…
+    rejectInput('round() takes a whole number of digits from -20 to 20');
+  // Rounding uses the decimal notation, because 1.005 × 100 is 100.49999…
   const [mantissa = '0', exponent = '0'] = value.toExponential().split('e');
   const shifted = Math.round(Number(`${mantissa}e${Number(exponent) + digits}`));
   return Number(`${shifted}e${-digits}`);
 }
 
 function factorial(value: number): number {
-  if (!Number.isInteger(value) || value < 0 || value > 170) refuse('a factorial needs a whole number from 0 to 170');
+  if (!Number.isInteger(value) || value < 0 || value > 170)
+    rejectInput('a factorial needs a whole number from 0 to 170');
   let product = 1;
   for (let factor = 2; factor <= value; factor += 1) product *= factor;
   return product;
 }
 
 function gcd(a: number, b: number): number {
-  if (!Number.isSafeInteger(a) || !Number.isSafeInteger(b)) refuse('gcd() and lcm() need whole numbers');
+  if (!Number.isSafeInteger(a) || !Number.isSafeInteger(b)) rejectInput('gcd() and lcm() need whole numbers');
   return b === 0 ? a : gcd(b, a % b);
 }
 
-/** The value of `text`; `variables` are names the expression may use. Throws a sentence that says where it went wrong. */
+/** Returns the value of `text`, which may use the names in `variables`. Throws an error that names the position. */
 export function evaluate(text: string, variables: ReadonlyMap<string, number> = new Map()): number {
-  if (text.length > MAX_EXPRESSION) refuse(`the expression is longer than ${MAX_EXPRESSION} characters`);
+  if (text.length > MAX_EXPRESSION) rejectInput(`the expression is longer than ${MAX_EXPRESSION} characters`);
   const parser = new Parser(text, variables);
   const value = parser.whole();
-  if (!Number.isFinite(value)) refuse(Number.isNaN(value) ? 'the result is not a number' : 'the result is infinite');
+  if (!Number.isFinite(value))
+    rejectInput(Number.isNaN(value) ? 'the result is not a number' : 'the result is infinite');
   return value;
 }
 
-/** Recursive descent, lowest precedence first: sum, product, sign, power (right to left), factorial, atom. */
+/** A recursive descent parser, lowest precedence first: sum, product, sign, power (right to left), factorial, atom. */
 class Parser {
   private position = 0;
   private nesting = 0;
@@ -205,6 +207,6 @@ class Parser {
   }
 
   private fail(what: string): never {
-    return refuse(`${what} at position ${this.position + 1}`, 'write it like "2 * (3 + sqrt(16)) ^ 2"');
+    return rejectInput(`${what} at position ${this.position + 1}`, 'write it like "2 * (3 + sqrt(16)) ^ 2"');
   }
 }

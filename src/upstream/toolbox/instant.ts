@@ -1,5 +1,5 @@
 /** Reads written times: ISO 8601, Unix time, HTTP and mail dates, "now". */
-import { readText, refuse } from './input.ts';
+import { readText, rejectInput } from './input.ts';
 import { checkInstant, instantOf, type Wall } from './zone.ts';
 
 type Args = Record<string, unknown>;
@@ -7,18 +7,18 @@ export type Clock = () => number;
 
 const SECOND = 1000;
 
-/** A time in an argument; one without an offset is read in `zone`. */
+/** Reads a time argument; a time without an offset is in `zone`. */
 export function readInstant(args: Args, key: string, zone: string, clock: Clock): number {
   const text = readText(args, key, 100).trim();
   if (text.toLowerCase() === 'now') return clock();
   const instant = numericInstant(text) ?? isoInstant(text, zone) ?? mailInstant(text);
   if (instant === undefined || Number.isNaN(instant)) {
-    return refuse(`"${text}" is not a time`, 'write it as "2026-03-01T09:30:00+01:00" or "2026-03-01 09:30"');
+    return rejectInput(`"${text}" is not a time`, 'write it as "2026-03-01T09:30:00+01:00" or "2026-03-01 09:30"');
   }
   return checkInstant(instant);
 }
 
-/** Eleven digits and more are milliseconds: as seconds they would lie beyond the year 5000. */
+/** Numbers with eleven or more digits are milliseconds: as seconds they would lie beyond the year 5000. */
 function numericInstant(text: string): number | undefined {
   if (!/^-?\d{5,16}(\.\d{1,9})?$/.test(text)) return undefined;
   const value = Number(text);
@@ -36,7 +36,7 @@ function isoInstant(text: string, zone: string): number | undefined {
   const wall = { year, month, day, hour, minute, second, ms } as Wall;
   const shown = new Date(Date.UTC(wall.year, wall.month - 1, wall.day)).getUTCDate() === wall.day;
   if (!shown || wall.month > 12 || wall.hour > 23 || wall.minute > 59 || wall.second > 59) {
-    refuse(`"${text}" is not on the calendar`);
+    rejectInput(`"${text}" is not on the calendar`);
   }
   const offset = match[8];
   if (offset === undefined) return instantOf(wall, zone);
@@ -49,7 +49,7 @@ function offsetMs(text: string): number {
   return (text.startsWith('-') ? -1 : 1) * minutes * 60 * SECOND;
 }
 
-/** "Sun, 01 Mar 2026 09:30:00 GMT", as in HTTP and mail; other free text would be read differently by each engine. */
+/** Reads a date such as "Sun, 01 Mar 2026 09:30:00 GMT" of HTTP and mail; other formats depend on the engine. */
 function mailInstant(text: string): number | undefined {
   return /^([A-Za-z]{3}, )?\d{1,2} [A-Za-z]{3} \d{4} \d{1,2}:\d{2}(:\d{2})? (GMT|UTC|[+-]\d{4})$/.test(text)
     ? Date.parse(text)

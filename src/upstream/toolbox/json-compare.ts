@@ -1,5 +1,5 @@
-/** Compares JSON values with each other, and with a shape written as an example of types. */
-import { refuse } from './input.ts';
+/** Compares JSON values with each other and with a shape that is an example of types. */
+import { rejectInput } from './input.ts';
 import { childPath } from './json-path.ts';
 
 export interface Difference {
@@ -17,7 +17,7 @@ export interface Mismatch {
 export const MAX_FINDINGS = 1_000;
 const SHAPE_WORDS = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array', 'any'];
 
-/** Where two values differ, in the order of the first one's keys; at most MAX_FINDINGS. */
+/** Returns the differences of two values in the key order of the first one; at most MAX_FINDINGS. */
 export function differences(before: unknown, after: unknown, path = '', out: Difference[] = []): Difference[] {
   if (out.length >= MAX_FINDINGS || Object.is(before, after)) return out;
   if (kindOf(before) !== kindOf(after) || typeof before !== 'object' || before === null) {
@@ -43,13 +43,13 @@ function entriesOf(value: unknown): Map<string | number, unknown> {
   );
 }
 
-/** Where a value does not fit a shape such as `{"name": "string", "age?": "integer", "tags": ["string"]}`. */
+/** Returns the mismatches with a shape such as `{"name": "string", "age?": "integer", "tags": ["string"]}`. */
 export function mismatches(value: unknown, shape: unknown, path = '', out: Mismatch[] = []): Mismatch[] {
   if (out.length >= MAX_FINDINGS) return out;
   if (typeof shape === 'string') checkWord(value, shape, path, out);
   else if (Array.isArray(shape)) checkItems(value, shape, path, out);
   else if (typeof shape === 'object' && shape !== null) checkProperties(value, shape, path, out);
-  else refuse(`the shape at "${path || 'the top'}" must be a type name, a list or an object`);
+  else rejectInput(`the shape at "${path || 'the top'}" must be a type name, a list or an object`);
   return out;
 }
 
@@ -57,7 +57,7 @@ function checkWord(value: unknown, words: string, path: string, out: Mismatch[])
   const allowed = words.split('|').map((word) => word.trim());
   const unknown = allowed.find((word) => !SHAPE_WORDS.includes(word));
   if (unknown !== undefined)
-    refuse(`"${unknown}" is not a type`, `use one of ${SHAPE_WORDS.join(', ')}, or several with "|"`);
+    rejectInput(`"${unknown}" is not a type`, `use one of ${SHAPE_WORDS.join(', ')}, or several with "|"`);
   const kind = kindOf(value);
   const fits = allowed.some(
     (word) => word === 'any' || word === kind || (word === 'integer' && Number.isInteger(value)),

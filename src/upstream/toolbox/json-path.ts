@@ -1,5 +1,5 @@
 /** A small path language over JSON values: `a.b[0]`, `items[*].name`, `["key with.dot"]`, `[-1]` for the last. */
-import { refuse } from './input.ts';
+import { rejectInput } from './input.ts';
 
 export type Step = { key: string } | { index: number } | { all: true };
 
@@ -7,7 +7,7 @@ export const MAX_PATH = 1_000;
 const MAX_MATCHES = 10_000;
 const IDENTIFIER = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u;
 
-/** The steps of a path; a leading `$` or `.` is allowed. Throws a sentence that says where it cannot be read. */
+/** Returns the steps of a path; a leading `$` or `.` is allowed. Throws an error that names the position. */
 export function parsePath(text: string): Step[] {
   const steps: Step[] = [];
   const token = /\.?\*|\.?([^.[\]*"'\s]+)|\[(?:(-?\d{1,9})|(\*)|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]/y;
@@ -17,7 +17,10 @@ export function parsePath(text: string): Step[] {
     const at = token.lastIndex;
     const match = token.exec(text);
     if (!match)
-      refuse(`the path is wrong at position ${at + 1}: "${text.slice(at, at + 20)}"`, 'write it like "items[0].name"');
+      rejectInput(
+        `the path is wrong at position ${at + 1}: "${text.slice(at, at + 20)}"`,
+        'write it like "items[0].name"',
+      );
     const [whole, name, index, star, double, single] = match;
     const quoted = double ?? single;
     if (star !== undefined || whole.endsWith('*')) steps.push({ all: true });
@@ -27,14 +30,14 @@ export function parsePath(text: string): Step[] {
   return steps;
 }
 
-/** Every value the path leads to; a missing step leads to none. */
+/** Returns every value that the path matches; a missing step matches none. */
 export function follow(value: unknown, steps: readonly Step[]): unknown[] {
   let found = [value];
   for (const step of steps) {
     const next: unknown[] = [];
     for (const item of found) {
       for (const child of children(item, step)) next.push(child);
-      if (next.length > MAX_MATCHES) refuse(`the path matches more than ${MAX_MATCHES} values`);
+      if (next.length > MAX_MATCHES) rejectInput(`the path matches more than ${MAX_MATCHES} values`);
     }
     found = next;
   }
@@ -51,7 +54,7 @@ function children(value: unknown, step: Step): unknown[] {
   return Object.hasOwn(value, step.key) ? [(value as Record<string, unknown>)[step.key]] : [];
 }
 
-/** The path of a child, in the notation that `parsePath` reads. */
+/** Returns the path of a child in the notation that `parsePath` reads. */
 export function childPath(parent: string, key: string | number): string {
   if (typeof key === 'number') return `${parent}[${key}]`;
   if (!IDENTIFIER.test(key)) return `${parent}[${JSON.stringify(key)}]`;

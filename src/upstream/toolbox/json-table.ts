@@ -1,5 +1,5 @@
-/** JSON rows as a table: Markdown, CSV or TSV. */
-import { refuse } from './input.ts';
+/** Formats JSON rows as a table: Markdown, CSV or TSV. */
+import { rejectInput } from './input.ts';
 
 export const FORMATS = ['markdown', 'csv', 'tsv'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -12,13 +12,13 @@ export interface Table {
   rows: string[][];
 }
 
-/** Columns in the order in which the rows first name them, unless given. */
+/** Reads the rows of a table; by default the columns are in the order in which the rows first name them. */
 export function tableOf(value: unknown, wanted?: string[]): Table {
-  if (!Array.isArray(value)) refuse('"value" must be a list of objects');
-  if (value.length > MAX_ROWS) refuse(`the list has ${value.length} rows; the limit is ${MAX_ROWS}`);
+  if (!Array.isArray(value)) rejectInput('"value" must be a list of objects');
+  if (value.length > MAX_ROWS) rejectInput(`the list has ${value.length} rows; the limit is ${MAX_ROWS}`);
   const records = value.map((row) => new Map(Object.entries(isObject(row) ? row : { value: row })));
   const columns = wanted ?? [...new Set(records.flatMap((record) => [...record.keys()]))];
-  if (columns.length > MAX_COLUMNS) refuse(`the rows have ${columns.length} columns; the limit is ${MAX_COLUMNS}`);
+  if (columns.length > MAX_COLUMNS) rejectInput(`the rows have ${columns.length} columns; the limit is ${MAX_COLUMNS}`);
   return { columns, rows: records.map((record) => columns.map((column) => cell(record.get(column)))) };
 }
 

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { gives, READS, takes } from './define.ts';
 import { evaluate, FUNCTION_NAMES, MAX_EXPRESSION } from './expression.ts';
-import { readFlag, readInteger, readNumber, readText, refuse } from './input.ts';
+import { readFlag, readInteger, readNumber, readText, rejectInput } from './input.ts';
 import type { BuiltinTool, Toolbox } from './toolbox.ts';
-import { convertUnits, UNIT_SUMMARY } from './units.ts';
+import { convertUnits, UNIT_SUMMARY } from './unit-conversion.ts';
 
 type Args = Record<string, unknown>;
 
@@ -131,7 +131,7 @@ const RANDOM: BuiltinTool = {
   annotations: { ...READS, idempotentHint: false },
   run(args) {
     const [min, max] = [readNumber(args, 'min', 1), readNumber(args, 'max', 100)];
-    if (max < min) refuse(`"max" (${max}) must not be smaller than "min" (${min})`);
+    if (max < min) rejectInput(`"max" (${max}) must not be smaller than "min" (${min})`);
     const draw = readFlag(args, 'fraction') ? () => min + randomFraction() * (max - min) : wholeNumbers(min, max);
     const count = readInteger(args, 'count', { min: 1, max: MAX_RANDOM, fallback: 1 });
     return { numbers: Array.from({ length: count }, draw) };
@@ -150,10 +150,10 @@ export function createMath(): Toolbox {
 
 function readVariables(args: Args): Map<string, number> {
   const given = args.variables ?? {};
-  if (typeof given !== 'object' || given === null) refuse('"variables" must be an object of numbers');
+  if (typeof given !== 'object' || given === null) rejectInput('"variables" must be an object of numbers');
   return new Map(
     Object.entries(given).map(([name, value]) => {
-      if (typeof value !== 'number') refuse(`variable "${name}" must be a number`);
+      if (typeof value !== 'number') rejectInput(`variable "${name}" must be a number`);
       return [name, value];
     }),
   );
@@ -161,10 +161,10 @@ function readVariables(args: Args): Map<string, number> {
 
 function readNumbers(args: Args): number[] {
   const list = args.numbers;
-  if (!Array.isArray(list) || list.length === 0) refuse('"numbers" must be a list with at least one number');
-  if (list.length > MAX_NUMBERS) refuse(`"numbers" holds ${list.length} values; the limit is ${MAX_NUMBERS}`);
+  if (!Array.isArray(list) || list.length === 0) rejectInput('"numbers" must be a list with at least one number');
+  if (list.length > MAX_NUMBERS) rejectInput(`"numbers" holds ${list.length} values; the limit is ${MAX_NUMBERS}`);
   if (!list.every((value) => typeof value === 'number' && Number.isFinite(value))) {
-    refuse('"numbers" must hold numbers only');
+    rejectInput('"numbers" must hold numbers only');
   }
   return list;
 }
@@ -190,7 +190,7 @@ function describe(numbers: number[]): Record<string, number> {
   };
 }
 
-/** Linear between the two nearest ranks, as spreadsheets do. */
+/** Interpolates linearly between the two nearest ranks, as spreadsheets do. */
 function quantile(ordered: number[], share: number): number {
   const place = (ordered.length - 1) * share;
   const low = ordered[Math.floor(place)] ?? 0;
@@ -203,21 +203,21 @@ function inBase(text: string, base: number): bigint {
   let value = 0n;
   for (const digit of digits) {
     const worth = /^[0-9a-z]$/.test(digit) ? Number.parseInt(digit, 36) : base;
-    if (worth >= base) refuse(`"${digit}" is not a digit in base ${base}`);
+    if (worth >= base) rejectInput(`"${digit}" is not a digit in base ${base}`);
     value = value * BigInt(base) + BigInt(worth);
   }
-  if (digits === '') refuse('"number" has no digits');
+  if (digits === '') rejectInput('"number" has no digits');
   return text.trim().startsWith('-') ? -value : value;
 }
 
-/** 53 random bits as a fraction from 0 to just under 1. */
+/** Returns 53 random bits as a fraction from 0 (inclusive) to 1 (exclusive). */
 function randomFraction(): number {
   return Number(randomBytes(8).readBigUInt64BE() >> 11n) / 2 ** 53;
 }
 
 function wholeNumbers(min: number, max: number): () => number {
   const [low, high] = [Math.ceil(min), Math.floor(max)];
-  if (high < low) refuse(`there is no whole number from ${min} to ${max}`);
-  if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high)) refuse('"min" and "max" are too large');
+  if (high < low) rejectInput(`there is no whole number from ${min} to ${max}`);
+  if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high)) rejectInput('"min" and "max" are too large');
   return () => low + Math.floor(randomFraction() * (high - low + 1));
 }

@@ -1,11 +1,11 @@
-/** Built-in server `memory`: a small key-value store that lives as long as its connection. */
+/** Built-in server `memory`: a small key-value store that exists as long as its connection. */
 import { nearest } from '../../render/text.ts';
 import { gives, READS, takes } from './define.ts';
-import { optionalText, readInteger, readText, refuse } from './input.ts';
+import { optionalText, readInteger, readText, rejectInput } from './input.ts';
 import type { BuiltinTool, Toolbox } from './toolbox.ts';
 
 export const MAX_ENTRIES = 1_000;
-/** Characters of one value as JSON, and of all of them together. */
+/** The maximum number of characters of one value as JSON, and of all values together. */
 export const MAX_VALUE = 100_000;
 export const MAX_TOTAL = 4_000_000;
 const MAX_KEY = 200;
@@ -49,7 +49,7 @@ function setTool(store: Store): BuiltinTool {
     run(args) {
       const key = readKey(args);
       const json = JSON.stringify(args.value);
-      if (json === undefined) refuse('"value" is missing');
+      if (json === undefined) rejectInput('"value" is missing');
       const replaced = store.has(key);
       makeRoom(store, key, json);
       store.set(key, { value: args.value, json });
@@ -142,7 +142,7 @@ function deleteTool(store: Store): BuiltinTool {
 
 function readKey(args: Record<string, unknown>): string {
   const key = readText(args, 'key', MAX_KEY);
-  return key === '' ? refuse('"key" must not be empty') : key;
+  return key === '' ? rejectInput('"key" must not be empty') : key;
 }
 
 function readLimit(args: Record<string, unknown>): number {
@@ -150,17 +150,18 @@ function readLimit(args: Record<string, unknown>): number {
 }
 
 function makeRoom(store: Store, key: string, json: string): void {
-  if (json.length > MAX_VALUE) refuse(`the value has ${json.length} characters as JSON; the limit is ${MAX_VALUE}`);
+  if (json.length > MAX_VALUE)
+    rejectInput(`the value has ${json.length} characters as JSON; the limit is ${MAX_VALUE}`);
   if (!store.has(key) && store.size >= MAX_ENTRIES) {
-    refuse(`the memory is full: ${MAX_ENTRIES} entries`, 'delete entries that are no longer needed');
+    rejectInput(`the memory is full: ${MAX_ENTRIES} entries`, 'delete entries that are no longer needed');
   }
   const others = [...store].reduce((total, [name, entry]) => total + (name === key ? 0 : entry.json.length), 0);
   if (others + json.length > MAX_TOTAL) {
-    refuse(`the memory is full: ${MAX_TOTAL} characters`, 'delete entries that are no longer needed');
+    rejectInput(`the memory is full: ${MAX_TOTAL} characters`, 'delete entries that are no longer needed');
   }
 }
 
 function missing(store: Store, key: string): never {
   const near = nearest(key, [...store.keys()]).map((name) => `"${name}"`);
-  return refuse(`there is no entry "${key}"`, near.length > 0 ? `did you mean ${near.join(' or ')}?` : undefined);
+  return rejectInput(`there is no entry "${key}"`, near.length > 0 ? `did you mean ${near.join(' or ')}?` : undefined);
 }

@@ -1,6 +1,6 @@
 /** Built-in server `time`: the clock, time zones and calendar arithmetic. */
 import { gives, READS, takes } from './define.ts';
-import { optionalText, readNumber, readText, refuse } from './input.ts';
+import { optionalText, readNumber, readText, rejectInput } from './input.ts';
 import { type Clock, readInstant } from './instant.ts';
 import type { BuiltinTool, Toolbox } from './toolbox.ts';
 import {
@@ -164,7 +164,7 @@ function readZone(args: Args, key: string): string {
 function addTo(instant: number, zone: string, args: Args): number {
   const amount = (key: string) => {
     const value = readNumber(args, key, 0);
-    if (Math.abs(value) > MAX_AMOUNT) refuse(`"${key}" is too large`);
+    if (Math.abs(value) > MAX_AMOUNT) rejectInput(`"${key}" is too large`);
     return value;
   };
   const months = Math.trunc(amount('years') * 12 + amount('months'));

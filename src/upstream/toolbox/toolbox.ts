@@ -1,4 +1,4 @@
-/** The shape of a built-in server: a few dependency-free tools that run inside mcpx itself. */
+/** The interface of a built-in server: a few dependency-free tools that run inside mcpx. */
 
 export interface BuiltinTool {
   name: string;
@@ -7,7 +7,10 @@ export interface BuiltinTool {
   inputSchema: Record<string, unknown>;
   outputSchema?: Record<string, unknown>;
   annotations?: Record<string, unknown>;
-  /** Arguments have been checked against `inputSchema`. A plain object becomes `structuredContent` too; what it throws becomes `isError`. */
+  /**
+   * Runs the tool with arguments that match `inputSchema`. A plain object becomes `structuredContent` too; an exception
+   * becomes `isError`.
+   */
   run(args: Record<string, unknown>): unknown;
 }
 

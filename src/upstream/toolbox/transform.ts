@@ -1,5 +1,5 @@
 /** The pure text changes behind the built-in server `text`. */
-import { refuse } from './input.ts';
+import { rejectInput } from './input.ts';
 
 export const CASES = ['upper', 'lower', 'title', 'sentence', 'camel', 'pascal', 'snake', 'kebab', 'constant'] as const;
 export const ENCODINGS = ['base64', 'base64url', 'hex', 'url', 'json'] as const;
@@ -37,7 +37,7 @@ function capitalised(word: string): string {
   return first.toUpperCase() + rest.join('').toLowerCase();
 }
 
-/** "HTTPServer error-code" → http, server, error, code. */
+/** Splits a text into words: "HTTPServer error-code" → http, server, error, code. */
 function identifierWords(text: string): string[] {
   const words = text.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+|\p{N}+/gu) ?? [];
   return words.map((word) => word.toLowerCase());
@@ -50,12 +50,12 @@ export function sortLines(lines: string[], order: Sort): string[] {
   return order === 'ascending' ? ascending : ascending.reverse();
 }
 
-/** By code unit: the same on every machine, whatever its locale. */
+/** Compares by code unit, so that the order does not depend on the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Lines without a number come last; an unsafe Infinity would make the difference NaN. */
+/** Returns the number at the start of a line; lines without one sort last. Infinity would make the difference NaN. */
 function leadingNumber(line: string): number {
   const value = Number.parseFloat(line);
   return Number.isFinite(value) ? value : Number.MAX_VALUE;
@@ -74,9 +74,9 @@ export function decoded(text: string, encoding: Encoding): string {
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, encoding);
   const canonical = bytes.toString(encoding).replace(/=+$/, '');
-  // Buffer stops at the first wrong character without a word.
+  // Buffer silently stops at the first invalid character.
   const expected = encoding === 'hex' ? compact.toLowerCase() : compact.replace(/=+$/, '');
-  if (canonical.length !== expected.length) refuse(`the text is not valid ${encoding}`);
+  if (canonical.length !== expected.length) rejectInput(`the text is not valid ${encoding}`);
   return utf8(bytes, encoding);
 }
 
@@ -85,16 +85,16 @@ function decodedJson(text: string): string {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'string') return value;
   } catch {
-    // Falls through: broken JSON and JSON of another kind get the same answer.
+    // Invalid JSON and JSON of another type get the same error below.
   }
-  return refuse('the text is not a JSON string literal', 'give it with its quotes, such as "\\"a\\""');
+  return rejectInput('the text is not a JSON string literal', 'give it with its quotes, such as "\\"a\\""');
 }
 
 function decodedUrl(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return refuse('the text is not a valid URL encoding');
+    return rejectInput('the text is not a valid URL encoding');
   }
 }
 
@@ -102,6 +102,6 @@ function utf8(bytes: Buffer, encoding: Encoding): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    return refuse(`the ${encoding} text decodes to ${bytes.length} bytes that are not text`);
+    return rejectInput(`the ${encoding} text decodes to ${bytes.length} bytes that are not text`);
   }
 }

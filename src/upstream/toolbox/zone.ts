@@ -1,7 +1,7 @@
 /** Calendar arithmetic in a time zone, on what `Intl` knows of zones. Instants are epoch milliseconds. */
-import { refuse } from './input.ts';
+import { rejectInput } from './input.ts';
 
-/** A reading of calendar and clock, without a zone; months count from 1. */
+/** A calendar date and clock time without a zone; months count from 1. */
 export interface Wall {
   year: number;
   month: number;
@@ -16,21 +16,25 @@ const MINUTE = 60_000;
 /** The range of a JavaScript date: ±100,000,000 days around 1970. */
 const MAX_INSTANT = 8.64e15;
 
-/** The zone's name as `Intl` spells it, or a refusal that says what a name looks like. */
+/** Returns the zone's name as `Intl` spells it; throws an error with an example if it is unknown. */
 export function zoneName(text: string): string {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: text.trim() }).resolvedOptions().timeZone;
   } catch {
-    return refuse(`unknown time zone "${text}"`, 'use an IANA name such as "Europe/Paris", "Asia/Shanghai" or "UTC"');
+    return rejectInput(
+      `unknown time zone "${text}"`,
+      'use an IANA name such as "Europe/Paris", "Asia/Shanghai" or "UTC"',
+    );
   }
 }
 
 export function checkInstant(instant: number): number {
-  if (!(Math.abs(instant) <= MAX_INSTANT - 24 * 60 * MINUTE)) refuse('the time is out of the range of the calendar');
+  if (!(Math.abs(instant) <= MAX_INSTANT - 24 * 60 * MINUTE))
+    rejectInput('the time is out of the range of the calendar');
   return instant;
 }
 
-/** What calendar and clock show in `zone` at `instant`. */
+/** Returns the calendar date and clock time in `zone` at `instant`. */
 export function wallAt(instant: number, zone: string): Wall {
   // "gregory" is the proleptic calendar of ECMAScript; "iso8601" is Julian before 1582 in older ICUs.
   const format = new Intl.DateTimeFormat('en-u-ca-gregory', {
@@ -59,7 +63,7 @@ export function wallAt(instant: number, zone: string): Wall {
   };
 }
 
-/** The wall reading as if it were UTC; days and months out of range carry over, as `Date` does. */
+/** Returns the wall time as if it were UTC; days and months out of range carry over, as in `Date`. */
 export function utcOf(wall: Wall): number {
   const date = new Date(0);
   date.setUTCFullYear(wall.year, wall.month - 1, wall.day);
@@ -67,12 +71,14 @@ export function utcOf(wall: Wall): number {
   return date.getTime();
 }
 
-/** Offset from UTC in ms, positive east of Greenwich. */
+/** Returns the offset from UTC in ms, positive east of Greenwich. */
 export function offsetAt(instant: number, zone: string): number {
   return utcOf(wallAt(instant, zone)) - instant;
 }
 
-/** The instant of a wall reading in `zone`; in a gap the clock has already moved on, in an overlap the earlier one is meant. */
+/**
+ * Returns the instant of a wall time in `zone`; a time in a gap is moved forward, an ambiguous time is the earlier one.
+ */
 export function instantOf(wall: Wall, zone: string): number {
   const utc = checkInstant(utcOf(wall));
   const before = utc - offsetAt(utc - 24 * 60 * MINUTE, zone);
@@ -87,7 +93,7 @@ export function offsetText(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
 }
 
-/** ISO 8601 with the zone's own offset; milliseconds only where there are some. */
+/** Formats an instant as ISO 8601 with the zone's offset; milliseconds are omitted if they are zero. */
 export function isoIn(instant: number, zone: string): string {
   const offset = offsetAt(instant, zone);
   const local = new Date(instant + offset).toISOString().replace(/Z$/, '');

@@ -1,0 +1,125 @@
+/** Bundles src/ with esbuild: the app, the boot file of the executable, and a report of what the size is made of. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+import { build, transform } from 'esbuild';
+import { formatSize } from '../log.mjs';
+import { BuildError, projectVersion, ROOT } from '../project.mjs';
+
+/** Bytes; the app must stay small enough to start at once. */
+export const SIZE_LIMIT = 1_000_000;
+
+/** The parameters that Node gives to a CommonJS file; the app asset is a function of them, so that vm.Script can run it. */
+const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '\n})'];
+
+/** The parts of the status page are for a browser: text to us, made small. */
+const pageParts = {
+  name: 'page-parts',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.(?:css|client\.js)$/ }, async ({ path }) => {
+      const loader = path.endsWith('.css') ? 'css' : 'js';
+      const { code } = await transform(readFileSync(path, 'utf8'), { loader, minify: true, charset: 'utf8' });
+      return { contents: code, loader: 'text' };
+    });
+  },
+};
+
+/** The words of the search are much text that is seldom needed: packed, and unpacked by the first question. */
+const wordTables = {
+  name: 'word-tables',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]search[\\/]tables[\\/][\w-]+\.ts$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, 'utf8'), { loader: 'ts', format: 'cjs' });
+      const module = { exports: {} };
+      new Function('module', 'exports', code)(module, module.exports);
+      // Brotli gives the same bytes on every machine, deflate does not.
+      const packed = brotliCompressSync(JSON.stringify(module.exports)).toString('base64');
+      const contents = [
+        `import { brotliDecompressSync } from 'node:zlib';`,
+        `const tables = JSON.parse(brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString());`,
+        ...Object.keys(module.exports).map((name) => `export const ${name} = tables.${name};`),
+      ].join('\n');
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
+const options = () => ({
+  absWorkingDir: ROOT,
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  minify: true,
+  // Pure ASCII becomes a one-byte string in memory, half the size.
+  charset: 'ascii',
+  // jsonc-parser's CommonJS form hides its requires from bundlers.
+  mainFields: ['module', 'main'],
+  legalComments: 'external',
+  loader: { '.html': 'text' },
+  plugins: [pageParts, wordTables],
+  define: { __VERSION__: JSON.stringify(projectVersion()) },
+  logLevel: 'warning',
+  metafile: true,
+});
+
+/** The package a bundled file belongs to; our own files count as `mcpx`. */
+export function packageOf(path) {
+  const parts = path.split('node_modules/');
+  if (parts.length === 1) return 'mcpx';
+  const [scope, name] = parts[parts.length - 1].split('/');
+  return scope.startsWith('@') ? `${scope}/${name}` : scope;
+}
+
+/** Bytes in the bundle per package, largest first. */
+export function sizesByPackage(metafile) {
+  const sizes = new Map();
+  for (const output of Object.values(metafile.outputs)) {
+    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const name = packageOf(path);
+      sizes.set(name, (sizes.get(name) ?? 0) + bytesInOutput);
+    }
+  }
+  return [...sizes].sort(([a, bytesA], [b, bytesB]) => bytesB - bytesA || (a < b ? -1 : 1));
+}
+
+/** One line on the size of the bundle; a failure above the limit. */
+export function sizeReport(metafile, bytes) {
+  const parts = sizesByPackage(metafile).map(([name, share]) => `${name} ${formatSize(share)}`);
+  if (bytes > SIZE_LIMIT) {
+    throw new BuildError(`the bundle has ${bytes} bytes, the limit is ${SIZE_LIMIT}: ${parts.slice(0, 8).join(', ')}`, {
+      hint: 'leave out the package that is not worth its size',
+    });
+  }
+  return `${formatSize(bytes)} of at most ${formatSize(SIZE_LIMIT)}: ${parts.slice(0, 6).join(', ')}`;
+}
+
+/** Bundles one entry file and returns what esbuild knows of it. */
+async function bundleFile(entry, outfile) {
+  try {
+    return (await build({ ...options(), entryPoints: [entry], outfile })).metafile;
+  } catch (cause) {
+    // esbuild has printed each error with its place.
+    throw new BuildError(`"${entry}" cannot be bundled, see above`, { hint: 'npm run types', cause });
+  }
+}
+
+/**
+ * Writes into `folder`: app.js (the program, for node), app.script.js (the same as one function, for the executable),
+ * boot.js (the executable's main script) and the esbuild metafile app.meta.json.
+ */
+export async function bundle(folder, { entry = 'src/main.ts' } = {}) {
+  const app = join(folder, 'app.js');
+  const metafile = await bundleFile(entry, app);
+  await bundleFile('src/boot.ts', join(folder, 'boot.js'));
+  const source = readFileSync(app, 'latin1');
+  writeFileSync(join(folder, 'app.script.js'), WRAPPER.join(source), 'latin1');
+  writeFileSync(join(folder, 'app.meta.json'), JSON.stringify(metafile));
+  return { metafile, source, report: sizeReport(onlyApp(metafile), source.length) };
+}
+
+/** The metafile without the extracted legal comments, which are not part of the program. */
+function onlyApp(metafile) {
+  const outputs = Object.entries(metafile.outputs).filter(([path]) => path.endsWith('.js'));
+  return { ...metafile, outputs: Object.fromEntries(outputs) };
+}

@@ -1,0 +1,180 @@
+/** A running profile: its pool, catalog and access rules, and the routing of their events. */
+import { Catalog } from '../catalog/catalog.ts';
+import type { CatalogStore } from '../catalog/catalog-store.ts';
+import { createGuard } from '../catalog/pins/enforce.ts';
+import type { LockFile } from '../catalog/pins/lock-file.ts';
+import { createPins, type Pins } from '../catalog/pins/pins.ts';
+import { createShownDefinitions } from '../catalog/pins/shown-definitions.ts';
+import type { Prior } from '../catalog/search/ranking.ts';
+import { createToolSearch, type ToolSearch } from '../catalog/search/search.ts';
+import type { Config, Profile, Settings } from '../config/config.ts';
+import { sameJson } from '../config/json-data.ts';
+import type { Front } from '../front/front-interface.ts';
+import type { Log } from '../observe/log.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { Ledger } from '../observe/savings-totals.ts';
+import type { Usage } from '../observe/usage.ts';
+import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
+import type { Principal } from '../policy/auth.ts';
+import type { Admission } from '../router/admission.ts';
+import { answerQuestion, mayHear, passToCall } from '../router/server-requests.ts';
+import { createSubscriptions, type Subscriptions } from '../router/subscriptions.ts';
+import { createTaskOwners, type TaskOwners } from '../router/task-owners.ts';
+import { createPool, type Pool } from '../upstream/pool.ts';
+import type { ChildLimit } from '../upstream/process/child-limit.ts';
+import type { ChildRecords } from '../upstream/process/orphans.ts';
+import type { StderrFiles } from '../upstream/process/stderr-file.ts';
+import type { PoolChange } from '../upstream/sharing/pool-entry.ts';
+
+export interface ProfileRuntime {
+  profile: Profile;
+  pool: Pool;
+  catalog: Catalog;
+  subscriptions: Subscriptions;
+  tasks: TaskOwners;
+  access: Access;
+  policy: Settings['policy'];
+  admission: Admission;
+  pins: Pins;
+  search: ToolSearch;
+  fronts: Set<Front>;
+}
+
+export interface AppOptions {
+  log: Log;
+  /** The store of catalogs on disk; undefined for the demo. */
+  store?: CatalogStore;
+  /** The file of accepted definitions, for `lock: "enforce"`. */
+  lockFile?: LockFile;
+  /** The records of running child processes. `stderr` holds the files with their stderr output. */
+  children?: ChildRecords;
+  stderr?: StderrFiles;
+  /** The totals of saved tokens; kept in memory if undefined. */
+  ledger?: Ledger;
+  /** The usage counts of tools over all runs; if undefined, nothing is counted. */
+  usage?: Usage;
+  /** Problems that the operator has to fix. */
+  problems?: string[];
+  /** The folder in which large results are stored until their sessions end; if undefined, they are stored in memory. */
+  resultFolder?: string;
+  /** Set if a user waits in a shell: it gets a line about each slow start, and calls wait for a download without a timeout. */
+  attended?: (line: string) => void;
+  /** The folder that records the definitions that each session was shown, so that sessions survive a restart. */
+  shownFolder?: string | undefined;
+}
+
+/** The parts that all profiles share, and the admission of calls to the servers of this profile. */
+export interface Common {
+  observer: Pick<Observer, 'emit'>;
+  prior: Prior;
+  admission: Admission;
+  childLimit: ChildLimit;
+}
+
+export function runProfile(
+  profile: Profile,
+  { settings }: Config,
+  { log, store, lockFile: file, shownFolder: folder, ...more }: AppOptions & Common,
+): ProfileRuntime {
+  const { children, stderr, observer, prior, admission, childLimit, attended } = more;
+  const { name: own } = profile;
+  const fronts = new Set<Front>();
+  const { lock: mode } = settings;
+  const shownDefinitions =
+    folder !== undefined && mode === 'session' ? createShownDefinitions({ folder, profile: own, log }) : undefined;
+  const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log, shownDefinitions });
+  const pool = createPool({
+    servers: profile.servers,
+    settings,
+    log,
+    recall: (spec) => [...(store?.read(spec)?.bySet.values() ?? [])].at(-1)?.handshake,
+    children,
+    childLimit,
+    stderr,
+    attended,
+    events: {
+      notification: (server, heard, connection) => {
+        const { method, params } = heard;
+        for (const one of pool.affected(connection)) catalog.noticed(server, method, one);
+        const passed = passToCall(heard, connection);
+        if (passed === 'dropped')
+          log.debug(`${method} is dropped: it may be about calls of several tokens`, { server });
+        if (passed !== undefined) return;
+        for (const front of fronts)
+          if (mayHear(method, front, connection) && pool.serves(connection, front.key))
+            front.onNotification(server, method, params, connection);
+      },
+      request: (server, request, incoming, connection) => {
+        const client = pool.clientOf(connection);
+        const only = client === undefined ? undefined : [...fronts].find(({ key }) => key === client);
+        return answerQuestion(
+          server,
+          request,
+          incoming,
+          only && ((...asked) => only.onServerRequest(server, ...asked)),
+        );
+      },
+      state: (server, state, connection) => {
+        const reason = 'reason' in state ? state.reason : undefined;
+        observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });
+        if (state.kind !== 'ready') return;
+        for (const one of pool.affected(connection)) catalog.connected(server, one);
+        subscriptions.connected(connection);
+      },
+    },
+  });
+  const catalog = new Catalog({
+    servers: profile.servers,
+    pool,
+    log,
+    pins,
+    ...(store && { store }),
+    changed: (server, kinds) => {
+      observer.emit({ type: 'lists', profile: own, server, lists: kinds });
+      for (const front of fronts) front.changed(kinds, server);
+    },
+    listed: () => {
+      for (const front of fronts) front.changed([]);
+    },
+  });
+  const subscriptions = createSubscriptions({ pool, log });
+  const { policy } = settings;
+  const access = createAccess({ profile, policy });
+  const search = createToolSearch(prior);
+  const tasks = createTaskOwners();
+  return { profile, pool, catalog, subscriptions, tasks, access, policy, admission, pins, search, fronts };
+}
+
+/** Applies new servers and rules to a running profile and returns the changes. Its clients get list_changed notifications. */
+export function updateProfile(running: ProfileRuntime, profile: Profile, settings: Settings): PoolChange {
+  const same = sameJson(rulesOf(running.profile), rulesOf(profile)) && sameJson(running.policy, settings.policy);
+  const change = running.pool.update(profile.servers, settings);
+  running.catalog.update(profile.servers, change.changed);
+  running.subscriptions.replaced([...change.changed, ...change.removed]);
+  Object.assign(running, {
+    profile,
+    policy: settings.policy,
+    access: createAccess({ profile, policy: settings.policy }),
+  });
+  const news = !same || change.added.length + change.changed.length + change.removed.length > 0;
+  if (news) for (const front of running.fronts) front.changed(['tools', 'resources', 'prompts']);
+  return change;
+}
+
+/** Returns the fields of a profile that affect the lists that clients see. */
+function rulesOf({ servers, tools, resources, prompts }: Profile): unknown {
+  const own = servers.map(({ name, label, tools, resources, prompts, description }) => ({
+    ...{ name, label, tools, resources, prompts, description },
+  }));
+  return { own, tools, resources, prompts };
+}
+
+/** Returns access rules that follow reloads, because a session may outlive a config. */
+export function accessOf(running: ProfileRuntime, principal: Principal | undefined): Access {
+  const current: Access = {
+    allows: (address) => running.access.allows(address),
+    allowsServer: (server) => running.access.allowsServer(server),
+    allowsAll: (server) => running.access.allowsAll(server),
+  };
+  return principal === undefined ? current : narrowAccess(current, principal);
+}

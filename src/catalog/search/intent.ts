@@ -1,0 +1,57 @@
+/** Classifies the act that a question asks for and a tool performs: reading, creating, updating, deleting. */
+import { stem } from './tokenizer.ts';
+
+export type Act = 'read' | 'create' | 'update' | 'delete';
+
+const ACTS: Record<Act, string> = {
+  read: 'get read list view fetch retrieve search find query lookup describe browse see count compare show explain export download',
+  create:
+    'create add new insert generate draft compose upload register book arrange make build send write reply forward save store upsert submit remember invite share duplicate fork',
+  update:
+    'update edit modify change patch set rename replace configure adjust move reschedule transfer translate format',
+  delete: 'delete remove erase discard trash purge wipe drop clear forget uninstall unpublish',
+};
+
+/** Words that begin a question, which asks to read. */
+const QUESTION = 'what which who whom whose where when why is are am was were did does has have any how';
+/** Matches a question for a way to do something: `how do I delete a label`. */
+const HOW_TO = /^how (?:do|doe|to|can|could|would|should)\b/;
+const CHINESE_QUESTION = /[吗呢]|什么|哪|谁|多少|几[个条点次位]|为何|怎么[了走去]|有没有|是否|是不是|多[大远高久长快]/u;
+
+/** How well a tool of one act serves a question for another act. */
+const FIT: Record<Act, Record<Act, number>> = {
+  read: { read: 1, create: 0.6, update: 0.6, delete: 0.5 },
+  create: { read: 0.65, create: 1, update: 0.85, delete: 0.5 },
+  update: { read: 0.65, create: 0.85, update: 1, delete: 0.5 },
+  delete: { read: 0.6, create: 0.5, update: 0.6, delete: 1 },
+};
+/** Factors for a question without a verb: it most often means reading, and hardly ever deleting. */
+const UNSAID: Record<Act, number> = { read: 1, create: 0.95, update: 0.9, delete: 0.7 };
+
+export interface Intents {
+  /** Returns the act of the first verb among the words. */
+  actOf(words: readonly string[]): Act | undefined;
+  /** True if the text asks for information, judged by its English words and the original text. */
+  isQuestion(words: readonly string[], text: string): boolean;
+}
+
+export function createIntents(): Intents {
+  const acts = new Map<string, Act>();
+  for (const [act, words] of Object.entries(ACTS))
+    for (const word of words.split(' ')) acts.set(stem(word), act as Act);
+  const questions = new Set(QUESTION.split(' ').map(stem));
+  return {
+    actOf(words) {
+      const verb = words.find((word) => acts.has(word));
+      return verb === undefined ? undefined : acts.get(verb);
+    },
+    isQuestion: (words, text) =>
+      CHINESE_QUESTION.test(text) || (questions.has(words[0] ?? '') && !HOW_TO.test(words.slice(0, 2).join(' '))),
+  };
+}
+
+/** Returns the factor for the score of a tool. */
+export function suits(asked: Act | undefined, done: Act | undefined): number {
+  if (done === undefined) return 1;
+  return asked === undefined ? UNSAID[done] : FIT[asked][done];
+}

@@ -1,0 +1,110 @@
+/** Search over the tools that a client may see; the index is built by the first search, or before it if that takes long. */
+import { createHash } from 'node:crypto';
+import type { ServerEntry } from '../catalog.ts';
+import type { Tool } from '../listing.ts';
+import type { Prior } from './ranking.ts';
+import type { Corpus, Searchable } from './search-index.ts';
+
+export interface Hit {
+  server: string;
+  tool: Tool;
+  /** The score, comparable within one response only. */
+  score: number;
+}
+
+/** The servers to search, with the tools that are visible to the client. */
+export interface Scope {
+  servers: readonly { name: string; tools: readonly Tool[]; entry?: Pick<ServerEntry, 'spec' | 'handshake'> }[];
+  /** Changes whenever the offer of a server may have changed. */
+  revision: string;
+  /** Restricts the search to the tools of this server. */
+  only?: string | undefined;
+}
+
+export interface ToolSearch {
+  /** Returns the tools that fit the question, best first. */
+  find(question: string, scope: Scope): Promise<Hit[]>;
+  /**
+   * Builds the index in the background after a delay, if there are so many tools that the first search would have to
+   * wait.
+   */
+  prepare(scope: () => Scope): void;
+}
+
+/** Maximum number of indexes; an index is shared by all sessions that see the same tools. */
+const MAX_KEPT = 4;
+export const MAX_HITS = 10;
+/**
+ * Milliseconds until the index is built, because a client that has just listed the tools sends other requests first.
+ */
+const PAUSE = 1000;
+/** Number of tools up to which the first search builds the index without a noticeable delay. */
+const MANY = 300;
+/** Minimum score of a hit relative to the best one: `share` for the first hits, `later` for the rest. */
+const WORTH = { first: 5, share: 0.3, later: 0.5 };
+
+export function createToolSearch(prior: Prior = () => 0): ToolSearch {
+  const kept = new Map<string, Promise<Corpus>>();
+  /** Returns the index of a scope; concurrent searches share one build. */
+  const corpusOf = (scope: Scope): Promise<Corpus> => {
+    const key = keyOf(scope);
+    const corpus = kept.get(key) ?? load(scope);
+    kept.delete(key);
+    kept.set(key, corpus);
+    for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
+    corpus.catch(() => kept.delete(key));
+    return corpus;
+  };
+  let isPending = false;
+  return {
+    prepare(scope) {
+      if (isPending) return;
+      isPending = true;
+      setTimeout(() => {
+        isPending = false;
+        const seen = scope();
+        const tools = seen.servers.reduce((total, server) => total + server.tools.length, 0);
+        // An error occurs again in the next search, and is reported there.
+        if (tools > MANY) corpusOf(seen).catch(() => undefined);
+      }, PAUSE).unref();
+    },
+    async find(question, scope) {
+      const corpus = await corpusOf(scope);
+      const { rank } = await import('./ranking.ts');
+      const ranked = rank(question, corpus, prior).filter(({ server }) => server === (scope.only ?? server));
+      const best = ranked[0]?.score ?? 0;
+      return ranked
+        .filter(({ score }, place) => score >= best * (place < WORTH.first ? WORTH.share : WORTH.later))
+        .slice(0, MAX_HITS)
+        .map(({ server, tool, score }) => ({ server, tool: asSeen(tool, server, scope), score }));
+    },
+  };
+}
+
+async function load({ servers }: Scope): Promise<Corpus> {
+  const { createCorpus } = await import('./search-index.ts');
+  return createCorpus(servers.map(searchable));
+}
+
+/**
+ * Returns the client's own definition of a tool. Clients that see the same names may see different definitions if
+ * changed ones are held back.
+ */
+function asSeen(found: Tool, server: string, { servers }: Scope): Tool {
+  const tools = servers.find(({ name }) => name === server)?.tools ?? [];
+  return tools.find(({ name }) => name === found.name) ?? found;
+}
+
+/** Returns the key of an index: the visible names and the revision. */
+function keyOf({ servers, revision }: Scope): string {
+  const hash = createHash('sha256').update(revision);
+  for (const { name, tools } of servers) {
+    hash.update(`\n${JSON.stringify(name)}`);
+    for (const tool of tools) hash.update(`\0${tool.name}`);
+  }
+  return hash.digest('base64');
+}
+
+function searchable({ name, tools, entry }: Scope['servers'][number]): Searchable {
+  return { name, tools, about: entry?.spec.description, instructions: entry?.handshake?.instructions };
+}

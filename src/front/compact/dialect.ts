@@ -1,0 +1,40 @@
+/** Names and arguments of the compact front's tools, and the text form of a call to one of them. */
+import type { Settings } from '../../config/config.ts';
+import type { Params } from '../../wire/message.ts';
+
+export interface Dialect {
+  inspect: string;
+  exec: string;
+  /** The tool that runs only read-only tools. */
+  read: string;
+  /** The arguments that name a tool. */
+  target(server: string, tool: string): Params;
+  /** The arguments that name a server. */
+  server(name: string): Params;
+}
+
+const DIALECTS = {
+  inspect: {
+    inspect: 'inspect',
+    exec: 'exec',
+    read: 'exec_read',
+    target: (server, tool) => ({ server_name: server, tool_name: tool }),
+    server: (name) => ({ server_name: name }),
+  },
+  describe: {
+    inspect: 'describe',
+    exec: 'call',
+    read: 'call_read',
+    target: (server, tool) => ({ method: `${server}.${tool}` }),
+    server: (name) => ({ method: name }),
+  },
+} as const satisfies Record<Settings['front']['dialect'], Dialect>;
+
+export function dialectOf({ dialect }: Pick<Settings['front'], 'dialect'>): Dialect {
+  return DIALECTS[dialect];
+}
+
+/** Returns a call as text, such as `inspect {"result":"r1","offset":2000}`. */
+export function written(tool: string, args: Params): string {
+  return `${tool} ${JSON.stringify(args)}`;
+}

@@ -1,0 +1,151 @@
+/** The `inspect` tool: describes all servers, one server, or one tool as TypeScript, or searches for tools. */
+
+import { unansweredLists } from '../../catalog/list-requests.ts';
+import type { Tool } from '../../catalog/listing.ts';
+import type { Settings } from '../../config/config.ts';
+import { messageOf } from '../../errors.ts';
+import { isLarger } from '../../render/json-size.ts';
+import { cut, oneLine } from '../../render/text.ts';
+import { fits } from '../../render/text-page.ts';
+import { firstSentence, hasNestedArguments, parameterList, renderTool } from '../../render/typescript.ts';
+import { noServers } from '../../router/not-found.ts';
+import type { ServerView, ToolResult } from '../../router/router.ts';
+import type { Params } from '../../wire/message.ts';
+import type { FrontDeps } from '../front-interface.ts';
+import { aboutServer, wholeInstructions } from '../instructions.ts';
+import { dialectOf, written } from './dialect.ts';
+import { type Example, exampleCall } from './explain.ts';
+import { inspectResult } from './inspect-result.ts';
+import { type Description, findTools, questionOf } from './inspect-search.ts';
+import { presentText, roomOf } from './results.ts';
+import { findTool, readTarget } from './tool-target.ts';
+
+type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'verify' | 'clientResults' | 'search'>;
+
+export function createInspect(deps: Deps): (args: Params) => Promise<ToolResult> {
+  return async (args) =>
+    args.result === undefined ? within(await describe(args, deps), deps) : inspectResult(args, deps);
+}
+
+async function describe(args: Params, deps: Deps): Promise<Description> {
+  const { server, tool } = readTarget(args);
+  const question = questionOf(args);
+  if (question !== undefined && tool === undefined) return findTools(question, server, deps);
+  if (server === undefined && tool === undefined) return inspectAll(deps);
+  if (tool === undefined) return inspectServer(server as string, deps);
+  if (server !== undefined) return inspectTool({ server, tool }, deps);
+  await deps.listed();
+  // `method: "github"` may name a server or a tool.
+  const known = deps.router.servers().some(({ name }) => name === tool);
+  if (known && question !== undefined) return findTools(question, tool, deps);
+  return known ? inspectServer(tool, deps) : inspectTool({ tool }, deps);
+}
+
+/** Cuts the text to `limits.resultChars` and stores the rest; leaves out structured content that is larger. */
+async function within({ text, structured }: Description, { settings, clientResults }: Deps): Promise<ToolResult> {
+  const { inspect } = dialectOf(settings.front);
+  const max = settings.limits.resultChars;
+  const readOn = (part: Params) => written(inspect, part);
+  const content = await presentText(text, { settings, clientResults, title: inspect, readOn, head: max });
+  return { content, ...(structured && !isLarger(structured, max) && { structuredContent: structured }) };
+}
+
+/**
+ * Milliseconds that the first menu waits for servers that were never listed. Clients start their first turn without
+ * tools that are late; a server that is not listed by then is marked so.
+ */
+export const MENU_WAIT = 500;
+
+async function inspectAll({ router, settings, listed }: Deps): Promise<Description> {
+  await listed(MENU_WAIT);
+  const lines = router.servers().map((server) => serverLine(server, settings.compression.maxInstructions));
+  return { text: lines.length === 0 ? noServers(router.configFile) : lines.sort().join('\n') };
+}
+
+async function inspectServer(name: string, { router, settings }: Deps): Promise<Description> {
+  const server = await router.server(name);
+  const structured = settings.front.structured === 'always' && { server: name, tools: server.tools.map(definition) };
+  return { text: describeServer(server, settings), structured };
+}
+
+async function inspectTool(target: { server?: string; tool: string }, deps: Deps): Promise<Description> {
+  const { router, settings } = deps;
+  const { server, tool: name } = await findTool(target, deps);
+  const tool = await router.tool(server, name);
+  const structured = settings.front.structured !== 'never' && definition(tool);
+  const about = { server, tool, worked: router.experience.lastArguments(server, name) };
+  const hasFailed = router.experience.hasFailed(server, name);
+  return { text: describeTool({ ...about, hasFailed }, settings), structured };
+}
+
+/** Forms of a tool's line, the longest first; a server may have thousands of tools. */
+const FORMS: ((tool: Tool, maxDescription: number) => string)[] = [
+  (tool, maxDescription) => renderTool(tool, { form: 'short', maxDescription }),
+  (tool, maxDescription) => {
+    const sentence = cut(firstSentence(tool.description ?? ''), maxDescription);
+    return `${tool.name}(${parameterList(tool.inputSchema)})${sentence === '' ? '' : ` // ${sentence}`}`;
+  },
+  (tool) => `${tool.name}(${parameterList(tool.inputSchema)})`,
+  (tool) => tool.name,
+];
+
+/**
+ * Describes a server with one signature and one sentence per tool, or shorter lines if the text would exceed
+ * `limits.resultChars`. Throws the error that kept the server from being listed.
+ */
+export function describeServer(
+  server: ServerView,
+  { compression, limits }: Pick<Settings, 'compression' | 'limits'>,
+): string {
+  const { listing } = server.entry;
+  if (listing.kind === 'failed' && server.tools.length === 0) throw listing.error;
+  const { maxDescription, schema } = compression;
+  const { maxInstructions } = compression;
+  const instructions = wholeInstructions(server, maxInstructions, limits.resultChars / 2);
+  const line = serverLine(server, instructions.length === 0 ? maxInstructions : 0);
+  const head = [line, ...instructions, ...unansweredLists(server.entry.offer)].join('\n');
+  if (schema === 'json') return [head, ...server.tools.map((tool) => JSON.stringify(definition(tool)))].join('\n');
+  let text = '';
+  for (const [index, form] of FORMS.entries()) {
+    const note = index === 0 ? [] : ['(too many tools to say everything here: look one up for its signature)'];
+    text = [head, ...note, ...server.tools.map((tool) => form(tool, maxDescription))].join('\n');
+    if (fits(text, roomOf({ limits }))) break;
+  }
+  return text;
+}
+
+interface Described extends Example {
+  /** True if an earlier call of this client failed; then the text includes an example. */
+  hasFailed: boolean;
+}
+
+/** Describes one tool completely, with an example if its arguments are nested or an earlier call failed. */
+export function describeTool(
+  { server, tool, worked, hasFailed }: Described,
+  { compression, front }: Pick<Settings, 'compression' | 'front'>,
+): string {
+  if (compression.schema === 'json') return JSON.stringify(definition(tool));
+  const text = renderTool(tool, { form: 'full', titled: true });
+  if (!hasFailed && !hasNestedArguments(tool.inputSchema)) return text;
+  return `${text}\nexample: ${exampleCall({ server, tool, worked }, dialectOf(front))}`;
+}
+
+function serverLine({ name, tools, entry }: ServerView, maxInstructions: number): string {
+  const { listing } = entry;
+  if (listing.kind === 'failed' && tools.length === 0) {
+    return `${name}: not available: ${messageOf(listing.error).split('\n')[0]}`;
+  }
+  if (listing.kind === 'unlisted') return `${name}: still starting`;
+  const about = cut(oneLine(aboutServer({ entry })), maxInstructions);
+  const note = about === '' ? '' : ` — ${about}`;
+  return `${name} (${tools.length === 1 ? '1 tool' : `${tools.length} tools`})${note}`;
+}
+
+/** Returns the tool's definition as the upstream sent it. */
+export function definition({ name, title, description, inputSchema, outputSchema, annotations }: Tool): Params {
+  return Object.fromEntries(
+    Object.entries({ name, title, description, inputSchema, outputSchema, annotations }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+}

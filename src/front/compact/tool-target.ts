@@ -1,0 +1,129 @@
+/** Resolves the server and the tool in the arguments of `inspect` and `exec`. */
+import { McpxError } from '../../errors.ts';
+import { asName, nearest } from '../../render/text.ts';
+import { didYouMean, some } from '../../router/not-found.ts';
+import type { Router } from '../../router/router.ts';
+import type { Params } from '../../wire/message.ts';
+import type { FrontDeps } from '../front-interface.ts';
+import { refreshAndFind } from '../refresh-and-find.ts';
+
+export interface Target {
+  server?: string;
+  tool?: string;
+}
+
+/** A tool under the server's own name for it. */
+export interface Located {
+  server: string;
+  tool: string;
+}
+
+type Known = Pick<Router, 'servers'>;
+
+/** Reads `server_name` and `tool_name`, or `method: "server.tool"`, split at the first dot. */
+export function readTarget(args: Params): Target {
+  const server = text(args, 'server_name');
+  const tool = text(args, 'tool_name');
+  if (server !== undefined || tool !== undefined) return { ...(server && { server }), ...(tool && { tool }) };
+  const method = text(args, 'method');
+  if (method === undefined) return {};
+  const dot = method.indexOf('.');
+  return dot < 0 ? { tool: method } : { server: method.slice(0, dot), tool: method.slice(dot + 1) };
+}
+
+/**
+ * Finds the tool, and lists servers first if necessary. Throws not_found with the nearest names, or if the name is
+ * ambiguous.
+ */
+export async function findTool(
+  target: { server?: string; tool: string },
+  deps: Pick<FrontDeps, 'router' | 'listed' | 'verify'>,
+): Promise<Located> {
+  const { router, listed } = deps;
+  const { server, tool } = target;
+  if (server === undefined) {
+    // A name without a server does not start any server.
+    await refreshAndFind({ find: () => readings(tool, router)[0], start: 'never' }, deps);
+    return locate(target, router);
+  }
+  try {
+    await router.tool(server, tool);
+    return { server, tool };
+  } catch (error) {
+    // For an unreachable server, the call itself reports the error.
+    if (!(error instanceof McpxError) || error.code !== 'not_found') return { server, tool };
+    if (!router.servers().some(({ name }) => name === server)) await listed();
+    return locate(target, router);
+  }
+}
+
+/** Separators between server and tool in a combined name, as clients and other programs write it. */
+const SEPARATORS = ['.', '__', '::', ':', '/', '-', '_'];
+
+/**
+ * Resolves a name that has only one meaning: a tool's own name, or one prefixed with its server's name. A tool that
+ * no server has is left to the router, which reports the nearest names.
+ */
+export function locate({ server, tool }: { server?: string; tool: string }, router: Known): Located {
+  const views = router.servers();
+  if (server === undefined) return onlyOne(tool, readings(tool, router), router);
+  const named = views.find(({ name }) => name === server);
+  if (named === undefined) {
+    const [found, ...others] = readings(`${server}.${tool}`, router);
+    return found !== undefined && others.length === 0 ? found : { server, tool };
+  }
+  if (named.tools.some(({ name }) => name === tool)) return { server, tool };
+  const all = readings(tool, router);
+  const [found, ...others] = all.filter((one) => one.server === server);
+  if (found === undefined && all.length > 0) throw elsewhere(server, tool, all);
+  return found !== undefined && others.length === 0 ? found : { server, tool };
+}
+
+function elsewhere(server: string, tool: string, found: Located[]): McpxError {
+  const owners = found.map((one) => `"${one.server}"`).join(', ');
+  return new McpxError('not_found', `server "${server}" has no tool "${tool}": it is a tool of ${owners}`, {
+    hint: found.length === 1 ? `"server_name" is ${owners}` : 'say which one in "server_name"',
+  });
+}
+
+/** Returns every tool that the name may mean. */
+function readings(name: string, router: Known): Located[] {
+  return router.servers().flatMap(({ name: server, tools }) => {
+    const rests = SEPARATORS.map((separator) => server + separator)
+      .filter((prefix) => name.startsWith(prefix))
+      .map((prefix) => name.slice(prefix.length));
+    return tools
+      .filter((tool) => tool.name === name || rests.includes(tool.name))
+      .map((tool) => ({ server, tool: tool.name }));
+  });
+}
+
+/** Returns the only match; throws if there is none or if the name is ambiguous. */
+function onlyOne(tool: string, found: Located[], router: Known): Located {
+  const [first, ...others] = found;
+  if (first !== undefined && others.length === 0) return first;
+  const servers = router.servers();
+  if (first === undefined) {
+    const names = servers.flatMap(({ tools }) => tools.map(({ name }) => name));
+    throw new McpxError('not_found', `no server has a tool "${asName(tool)}"${didYouMean(nearest(tool, names))}`, {
+      hint: `the servers are: ${some(servers.map(({ name }) => name))}`,
+    });
+  }
+  if (new Set(found.map((one) => one.tool)).size > 1) {
+    const meant = found.map((one) => `"${one.tool}" of "${one.server}"`).join(', ');
+    throw new McpxError('not_found', `"${tool}" may mean several tools: ${meant}`, {
+      hint: 'say which one in "server_name" and "tool_name"',
+    });
+  }
+  const owners = found.map(({ server }) => server).join(', ');
+  throw new McpxError('not_found', `several servers have a tool "${first.tool}": ${owners}`, {
+    hint: 'say which one in "server_name"',
+  });
+}
+
+function text(args: Params, key: string): string | undefined {
+  const value = args[key];
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value === 'string') return value;
+  throw new McpxError('arguments', `"${key}" must be a string`);
+}

@@ -1,0 +1,210 @@
+/** Known MCP clients by the name in `clientInfo`: how much of a server and of a result each one passes to the model. */
+import type { Settings } from '../config/config.ts';
+import type { Caller } from '../upstream/caller.ts';
+
+export interface KnownClient {
+  title: string;
+  /** Names in `clientInfo`; a name that ends with `*` is a prefix. */
+  names: string[];
+  /** Maximum characters of a tool's description that reach the model. */
+  description?: number;
+  /** Maximum characters of a server's instructions that reach the model. */
+  instructions?: number;
+  /** Maximum number of tools, of all servers together, that reach the model. */
+  tools?: number;
+  /** The part of a result that reaches the model if the result has both text and `structuredContent`. */
+  reads?: 'text' | 'structured' | 'both';
+  /** Maximum characters of a result's text that reach the model. */
+  resultChars?: number;
+  /** Maximum UTF-8 bytes of a result's text that reach the model, for clients that count bytes. */
+  resultBytes?: number;
+  /**
+   * A result of more than `above` characters goes to a file; the model reads the first `shown` characters. Claude Code
+   * exempts marked tools.
+   */
+  aside?: { above: number; shown: number };
+  /** True if the client decides by `readOnlyHint` whether a tool needs approval. */
+  approvesReads?: true;
+  /** Set if the client shows the model little of each tool and has its own tool search. */
+  defers?: Deferral;
+  /** Limits of versions before `before`. */
+  older?: { before: string } & Pick<KnownClient, 'description' | 'instructions'>;
+}
+
+/** The part of a tool that the model reads before it searches. */
+export interface Deferral {
+  /** Characters of the description that the model reads after the name. */
+  description: number;
+  /** The key of `_meta` that exempts a tool, so that the model reads all of it. */
+  unless?: string;
+}
+
+/** The strictest limit of a widely used client; it applies to all clients without a known limit. */
+export const DESCRIPTION_LIMIT = 2048;
+
+/**
+ * Limits that are documented, or that were measured in the released client with a scripted model. A limit that is too
+ * high loses tools or results silently.
+ */
+export const CLIENTS: KnownClient[] = [
+  {
+    // The model reads tool names only until it searches: https://code.claude.com/docs/en/mcp, "Scale with MCP tool
+    // search". Descriptions and instructions are cut, counted in characters:
+    // https://github.com/anthropics/claude-code/issues/81268. The limits were measured in @anthropic-ai/claude-code
+    // 2.1.327, where the model reads only structuredContent if a result has it.
+    title: 'Claude Code',
+    names: ['claude-code'],
+    description: 4096,
+    instructions: 4096,
+    older: { before: '2.1.326', description: 2048, instructions: 2048 },
+    reads: 'structured',
+    aside: { above: 50_000, shown: 2000 },
+    defers: { description: 0, unless: 'anthropic/alwaysLoad' },
+  },
+  {
+    // The model reads only structuredContent, and 12,000 bytes of a result including a line that Codex adds, however
+    // many blocks there are; the middle is left out. Approval depends on readOnlyHint. Measured in @openai/codex
+    // 0.169.
+    title: 'Codex',
+    names: ['codex-mcp-client'],
+    reads: 'structured',
+    resultBytes: 11_500,
+    approvesReads: true,
+  },
+  {
+    // "A chat request can have a maximum of 128 tools": https://code.visualstudio.com/docs/copilot/chat/chat-agent-mode
+    // Not measured: the program is not on npm.
+    title: 'VS Code',
+    names: ['Visual Studio Code', 'Visual Studio Code - Insiders'],
+    tools: 128,
+  },
+  {
+    // The model reads the first 40 tools of all servers: https://docs.cursor.com/context/model-context-protocol,
+    // "Limitations". Not measured: the program is not on npm.
+    title: 'Cursor',
+    names: ['cursor-vscode'],
+    tools: 40,
+  },
+  {
+    // The model reads text and structuredContent. A result above 20,480 bytes goes to a file; the model reads 500 of
+    // them and the path. All of 140 tools reached the model with whole descriptions. Measured in @github/copilot
+    // 1.0.102 with a model that the user configured, not with GitHub's models.
+    title: 'Copilot CLI',
+    names: ['copilot-cli'],
+    reads: 'both',
+    resultChars: 20_000,
+    resultBytes: 20_000,
+    aside: { above: 20_480, shown: 500 },
+  },
+  {
+    // Only the text blocks of a result reach the model; measured in @google/gemini-cli 0.61.
+    title: 'Gemini CLI',
+    names: ['gemini-cli-mcp-client', 'gemini-cli-mcp-client-*'],
+    reads: 'text',
+  },
+  {
+    // Only the text reaches the model; measured in opencode-ai 1.18.
+    title: 'OpenCode',
+    names: ['opencode'],
+    reads: 'text',
+  },
+  {
+    // The model reads text and structuredContent. A result of 27,000 characters arrived whole and one of 29,000 went to
+    // a file; the documented limit is 25,000. The client has its own tool search, which shows 160 characters of a
+    // description. Its name contains the server's name ("qwen-cli-mcp-client-mcpx"). Measured in @qwen-code/qwen-code
+    // 0.24.4, which does not contain the second name.
+    title: 'Qwen Code',
+    names: ['qwen-cli-mcp-client-*', 'qwen-code-mcp-client'],
+    reads: 'both',
+    resultChars: 25_000,
+    defers: { description: 160 },
+  },
+  {
+    // The model reads the whole result as JSON, cut in the middle to 8,000 characters. Line breaks and quotation marks
+    // of a text count twice there, so about 6,000 characters of text fit. All of 120 tools reached the model, with 9,000
+    // characters of a description. Measured in cline 3.0.65, whose name is the first one.
+    title: 'Cline',
+    names: ['@cline/core', 'Cline', 'cline-*'],
+    reads: 'both',
+    resultChars: 6000,
+  },
+  {
+    // Only the text reaches the model, 60,000 characters of it uncut; measured in @continuedev/cli 1.5.47.
+    title: 'Continue',
+    names: ['continue-cli-client'],
+    reads: 'text',
+  },
+  {
+    // The model reads text and structuredContent in one JSON text; measured in @langchain/mcp-adapters 1.1.4.
+    title: 'LangChain',
+    names: ['@langchain/mcp-adapters'],
+    reads: 'both',
+  },
+  {
+    // Only the text reaches the model; measured in @ai-sdk/mcp 1.0.101. A program may choose another name.
+    title: 'AI SDK',
+    names: ['ai-sdk-mcp-client'],
+    reads: 'text',
+  },
+  // Mastra and the OpenAI Agents SDK have no entry: their users choose the name. The model reads the text in @mastra/mcp
+  // 2.0.0 and @openai/agents 0.20.0; it reads structuredContent alone in @mastra/mcp 0.14.5.
+];
+
+function isNamed({ names }: KnownClient, name: string): boolean {
+  return names.some((known) => (known.endsWith('*') ? name.startsWith(known.slice(0, -1)) : name === known));
+}
+
+/** The `clientInfo` of the handshake. */
+type Introduced = { name: string; version?: string } | undefined;
+
+/** Returns the entry for a client's name and version. A client without a version gets the limits of old versions. */
+export function knownClient(info: Introduced): KnownClient | undefined {
+  const found = info && CLIENTS.find((client) => isNamed(client, info.name));
+  if (found?.older === undefined) return found;
+  const { before, ...facts } = found.older;
+  return isBefore(info?.version ?? '', before) ? { ...found, ...facts } : found;
+}
+
+/** True if a version such as 2.1.9 precedes the other; true for text that is not a version. */
+function isBefore(version: string, other: string): boolean {
+  if (!/^\d+\.\d+\.\d+/.test(version)) return true;
+  return version.localeCompare(other, 'en', { numeric: true }) < 0;
+}
+
+/** Returns the characters of a description that the client is known to pass on. */
+export function descriptionLimit(info: Introduced): number {
+  return knownClient(info)?.description ?? DESCRIPTION_LIMIT;
+}
+
+/**
+ * Returns the settings of the compact front for this client: the table of clients fills the values that the config
+ * leaves open.
+ */
+export function settingsFor<S extends Pick<Settings, 'front' | 'limits'>>(settings: S, info: Introduced): S {
+  const client = knownClient(info);
+  if (client === undefined) return settings;
+  const { front, limits } = settings;
+  const structured = front.structured === 'auto' && readsStructured(client) ? 'never' : front.structured;
+  const execSplit = front.execSplit ?? client.approvesReads ?? null;
+  const resultChars = Math.min(limits.resultChars, client.resultChars ?? Number.POSITIVE_INFINITY);
+  const bounds = { resultChars, ...(client.resultBytes !== undefined && { resultBytes: client.resultBytes }) };
+  return { ...settings, front: { ...front, structured, execSplit }, limits: { ...limits, ...bounds } };
+}
+
+/** Returns a function that gives the settings for a client, recalculated once it has sent its `clientInfo`. */
+export function settingsOf(settings: Settings, client: Pick<Caller, 'clientInfo'>): () => Settings {
+  let known: { name: string | undefined; settings: Settings } = { name: undefined, settings };
+  return () => {
+    const name = client.clientInfo?.name;
+    if (known.name !== name) known = { name, settings: settingsFor(settings, client.clientInfo) };
+    return known.settings;
+  };
+}
+
+/**
+ * True if the client shows structuredContent instead of or beside the text; mcpx then sends only the text, which is
+ * written for the model.
+ */
+function readsStructured({ reads }: KnownClient): boolean {
+  return reads === 'structured' || reads === 'both';
+}

@@ -1,0 +1,131 @@
+/** Measures the characters that a client reads with and without mcpx: tool lists, `inspect` answers and results. */
+import type { Tool } from '../catalog/listing.ts';
+import type { Ledger } from '../observe/savings-totals.ts';
+import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
+import type { ServerView, ToolResult } from '../router/router.ts';
+import type { Caller } from '../upstream/caller.ts';
+import { CLIENTS, type KnownClient, knownClient } from './known-clients.ts';
+import { type Offered, offeredBy, seenBy, shownLength, textLength } from './shown-to-model.ts';
+
+/** The tools and instructions of mcpx that replace those of the servers. */
+interface Shown {
+  tools: Tool[];
+  instructions: string;
+}
+
+/** Estimated tokens that a client reads before the first prompt. */
+export interface Reading {
+  /** Number of tools of all servers. */
+  tools: number;
+  without: number;
+  with: number;
+  /** The same estimates for clients that show the model little of each tool before it searches. */
+  deferring: { client: string; without: number; with: number }[];
+}
+
+/** The client that reads a menu. */
+type Reader = Pick<Caller, 'stateless' | 'principal' | 'clientInfo'>;
+
+export interface Savings {
+  /**
+   * Counts a menu that a client read. A client without a session counts once per `CONVERSATION`, however often it
+   * lists tools.
+   */
+  menu(servers: ServerView[], shown: Shown, reader: Reader): void;
+  /** Returns the estimates without counting them. */
+  reading(servers: ServerView[], shown: Shown): Reading;
+  /** Counts an answer of `inspect`. */
+  lookup(answer: ToolResult): void;
+  /** Counts a tool's result, as the server sent it and as the client gets it. */
+  result(original: ToolResult, shaped: ToolResult, client?: KnownClient): void;
+}
+
+/** A client without known limits. */
+const NOBODY: KnownClient = { title: '', names: [] };
+
+const own = (shown: Shown): Offered => ({ server: 'mcpx', ...shown });
+
+export function createSavings(ledger: Pick<Ledger, 'add'>): Savings {
+  const sizeOf = remembered(listedLength);
+  const tokensOf = remembered(toolTokens);
+  const lengthOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(sizeOf)) + instructions.length;
+  const costOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(tokensOf)) + estimateTokens(instructions);
+  const isFirst = createFirstReading();
+  return {
+    menu(servers, shown, reader) {
+      if (reader.stateless && !isFirst(reader)) return;
+      const client = knownClient(reader.clientInfo) ?? NOBODY;
+      ledger.add({
+        menus: 1,
+        listedWithout: sum(seenBy(client, offeredBy(servers)).offered.map(lengthOf)),
+        listedWith: sum(seenBy(client, [own(shown)]).offered.map(lengthOf)),
+      });
+    },
+    reading(servers, shown) {
+      const offered = offeredBy(servers);
+      const costs = (client: KnownClient) => ({
+        without: sum(seenBy(client, offered).offered.map(costOf)),
+        with: sum(seenBy(client, [own(shown)]).offered.map(costOf)),
+      });
+      return {
+        tools: sum(offered.map(({ tools }) => tools.length)),
+        ...costs(NOBODY),
+        deferring: CLIENTS.filter(({ defers }) => defers).map((client) => ({ client: client.title, ...costs(client) })),
+      };
+    },
+    lookup(answer) {
+      ledger.add({ lookups: 1, lookedUp: textLength(answer) });
+    },
+    result(original, shaped, client) {
+      // Clients show the answer of mcpx in full.
+      const [before, after] = [shownLength(original, client), textLength(shaped)];
+      if (after < before) ledger.add({ reencoded: 1, resultsBefore: before, resultsAfter: after });
+    },
+  };
+}
+
+/**
+ * Milliseconds after which a client without a session starts a new conversation, and the maximum number of such
+ * clients.
+ */
+const CONVERSATION = 30 * 60_000;
+const MAX_CLIENTS = 1000;
+
+/**
+ * Returns a function that is true if a client without a session reads a menu for the first time in a conversation.
+ * Clients of one token without `clientInfo` count as one.
+ */
+function createFirstReading(): (reader: Reader) => boolean {
+  const seen = new Map<string, number>();
+  return ({ principal, clientInfo }) => {
+    const key = JSON.stringify([principal, clientInfo?.name, clientInfo?.version]);
+    const last = seen.get(key) ?? Number.NEGATIVE_INFINITY;
+    const now = performance.now();
+    // Re-inserts the key, so that the client that asked least recently is removed first.
+    seen.delete(key);
+    seen.set(key, now);
+    const [oldest] = seen.keys();
+    if (seen.size > MAX_CLIENTS && oldest !== undefined) seen.delete(oldest);
+    return now - last > CONVERSATION;
+  };
+}
+
+/** Caches a measure by object identity: an unchanged definition stays the same object. */
+function remembered(measure: (tool: Tool) => number): (tool: Tool) => number {
+  const known = new WeakMap<Tool, number>();
+  return (tool) => {
+    const size = known.get(tool) ?? measure(tool);
+    known.set(tool, size);
+    return size;
+  };
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Characters of a tool in the model's prompt; clients keep titles, annotations and `_meta` to themselves. */
+function listedLength({ name, description, inputSchema }: Tool): number {
+  if (inputSchema === undefined) return `${name} ${description ?? ''}\n`.length;
+  return JSON.stringify({ name, description, inputSchema }).length;
+}

@@ -1,0 +1,294 @@
+/** The HTTP listener: checks, dispatch, start and stop. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Settings } from '../../config/config.ts';
+import { messageOf } from '../../errors.ts';
+import { canOpen, handleLimit } from '../../file-handles.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Authenticator, Principal } from '../../policy/auth.ts';
+import { createRate, NO_RATE } from '../../policy/rate-limit.ts';
+import { createShares } from '../../policy/shares.ts';
+import { INTERNAL_ERROR } from '../../wire/message.ts';
+import type { Administration, Gateway } from '../app-api.ts';
+import { createEndedSessions } from '../mcp/ended-sessions.ts';
+import { createHeldCalls } from '../mcp/held-calls.ts';
+import { type McpDeps, withinRate } from '../mcp/mcp-request.ts';
+import { createRequestStateCodec } from '../mcp/request-state.ts';
+import type { SecretKey } from '../mcp/secret-key.ts';
+import { createSessionIds } from '../mcp/session-id.ts';
+import { createSessions, type SessionEntry } from '../mcp/sessions.ts';
+import { createParking } from '../mcp/sse-stream.ts';
+import { shareWithAccept } from './accept.ts';
+import { createTracer, type RequestTrace } from './access-log.ts';
+import { bind } from './bind.ts';
+import { answerClientError } from './client-errors.ts';
+import { boundConnections, type Connections, connectionBound, TOO_MANY } from './connection-limit.ts';
+import { crossOrigin } from './cors.ts';
+import { rejectRequest, sendError } from './error-response.ts';
+import { clientAddress, malformedHost, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { closeIdle } from './keep-alive.ts';
+import { createOpenRequests } from './open-requests.ts';
+import type { Serve, Served } from './route.ts';
+import { findRoute } from './routes.ts';
+import { createSlowReaders } from './slow-readers.ts';
+import { createUnauthorized } from './unauthorized.ts';
+import { ENDPOINT, isLostClient, isOauthPath, sendNotFound } from './unknown-routes.ts';
+
+export interface HttpOptions {
+  gateway: Gateway;
+  settings: Settings['http'];
+  auth: Authenticator;
+  log: Log;
+  /** The key that signs session ids and request state (default: random, known to this process only). */
+  secretKey?: SecretKey;
+  /** The folder that records deleted sessions (default: none). */
+  endedFolder?: string | undefined;
+  /** Handler of changes at run time, for admin tokens. */
+  admin?: Administration;
+  /** Milliseconds in which a request must have arrived (default 30 s, its headers 10 s). */
+  arrival?: number;
+  /** Maximum number of connections (default: depends on the limit of open files). */
+  connections?: number;
+}
+
+export interface HttpListener {
+  readonly url: string;
+  /** Applies new settings and tokens from the next request on; ends sessions whose token or profile was removed. */
+  update(settings: Settings['http'], auth: Authenticator): void;
+  /** Stops listening and lets responses in progress finish, for at most 3 s. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds for the headers and for the whole request; a slower request is rejected. */
+const HEADERS_TIMEOUT = 10_000;
+const REQUEST_TIMEOUT = 30_000;
+/** Milliseconds between two checks for slow requests. */
+const CHECK_INTERVAL = 5000;
+const MAX_HEADERS = 16 * 1024;
+/** Maximum number of characters of a URL. */
+const MAX_URL = 8 * 1024;
+/** File handles that must remain free when a connection is admitted. */
+const SPARE_HANDLES = 4;
+/** Bytes of request bodies held at once; at least `LEAST_BODIES` bodies of the maximum size. */
+const MAX_BODIES = 256 * 1024 * 1024;
+const LEAST_BODIES = 4;
+/** Milliseconds that responses in progress may take after a stop. */
+const DRAIN = 3000;
+
+export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
+  const { arrival = REQUEST_TIMEOUT } = options;
+  const { host, port } = options.settings;
+  refuseOpenBind(host, options.auth.required);
+  const server = createServer({
+    maxHeaderSize: MAX_HEADERS,
+    // Two Host headers are joined to a list, which is rejected; without this the first one would count.
+    joinDuplicateHeaders: true,
+    // A request without Host gets an error with a reason from mcpx instead of Node's.
+    requireHostHeader: false,
+    headersTimeout: Math.min(HEADERS_TIMEOUT, arrival),
+    requestTimeout: arrival,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL, arrival / 2),
+  });
+  const { gateway, settings, log } = options;
+  const parking = createParking();
+  const limits = { ...settings };
+  const identity = identify(options, () => served.auth);
+  const sessions: McpDeps['sessions'] = createSessions(limits, {
+    swept: parking.sweep,
+    ended: (one) => one.kind === 'streamable' && one.claims && identity.ended.add(one.claims),
+  });
+  const heldCalls = createHeldCalls();
+  const stateCodec = createRequestStateCodec(options.secretKey);
+  const stopping = new AbortController();
+  const bodies = createShares(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
+  const mcp: McpDeps = {
+    gateway,
+    ...limitsOf(settings),
+    ...identity,
+    bodies,
+    sessions,
+    parking,
+    heldCalls,
+    stateCodec,
+    log,
+  };
+  const unauthorized = createUnauthorized({ log });
+  const served: Served = { ...options, mcp, live: new Map(), unauthorized, stopping: stopping.signal };
+  const underWay = createOpenRequests(createSlowReaders({ log }));
+  const tracer = createTracer({
+    ...{ log, emit: gateway.emit, underWay },
+    from: (request) => clientAddress(request, served.settings.trustProxy),
+  });
+  answerClientError(server, tracer);
+  const endIdle = closeIdle(server, { since: tracer.idleSince });
+  const connections = boundConnections(server, {
+    ...{ most: options.connections ?? connectionBound(handleLimit()), idleSince: tracer.idleSince, log },
+    hasHandles: () => canOpen(SPARE_HANDLES),
+  });
+  const take = shareWithAccept(server, (arrival: Arrival) => exchange(arrival, served));
+  const receive = (request: IncomingMessage, response: ServerResponse) => {
+    if (!request.url?.startsWith('/')) request.url = originForm(request);
+    take({ request, response, trace: tracer.begin(request, response), connections });
+  };
+  server.on('request', receive);
+  server.on('checkContinue', receive);
+  await bind(server, host, port).catch((error) => {
+    sessions.close('');
+    endIdle();
+    throw error;
+  });
+  server.on('error', (error) => log.error(`the listener failed: ${messageOf(error)}`));
+  const bound = server.address() as AddressInfo;
+  return {
+    url: urlOf(host, bound.port),
+    update(settings, auth) {
+      Object.assign(served, { settings: { ...settings, host, port }, auth });
+      Object.assign(limits, settings);
+      Object.assign(mcp, limitsOf(settings));
+      const mayStay = ({ principal, profile }: Pick<SessionEntry, 'principal' | 'profile'>) =>
+        auth.knows(principal) && gateway.profileState(profile) === 'enabled';
+      sessions.expel(mayStay, 'the configuration changed: this token or profile is gone');
+      for (const [stream, principal] of served.live) if (!auth.knows(principal)) stream.end();
+    },
+    close() {
+      stopping.abort();
+      for (const stream of served.live.keys()) stream.end();
+      return stop(server, sessions).finally(() => {
+        heldCalls.close();
+        underWay.close();
+        endIdle();
+      });
+    },
+  };
+}
+
+/** Creates the parts that identify sessions, including those of other processes. */
+function identify(
+  { secretKey, endedFolder: folder, log }: HttpOptions,
+  auth: () => Authenticator,
+): Pick<McpDeps, 'ids' | 'ended' | 'resuming' | 'fingerprint'> {
+  const fingerprint = (principal: Principal | undefined) => auth().fingerprint(principal);
+  return {
+    ids: createSessionIds(secretKey),
+    ended: createEndedSessions({ folder, log }),
+    resuming: new Map(),
+    fingerprint,
+  };
+}
+
+/** Returns the limits that change with the settings. */
+function limitsOf({ maxBody, rate }: Settings['http']): Pick<McpDeps, 'maxBody' | 'rate'> {
+  return { maxBody, rate: rate === null ? NO_RATE : createRate({ rate }) };
+}
+
+interface Arrival {
+  request: IncomingMessage;
+  response: ServerResponse;
+  trace: RequestTrace;
+  connections: Connections;
+}
+
+function exchange(arrival: Arrival, served: Served): void {
+  try {
+    const answering = dispatch(arrival, served);
+    if (answering instanceof Promise) answering.catch((error) => failed(error, arrival, served));
+  } catch (error) {
+    failed(error, arrival, served);
+  }
+}
+
+function failed(error: unknown, { request, response, trace }: Arrival, { log }: Served): void {
+  // A client that disconnects before its request is complete is not an error.
+  if (request.destroyed && !request.complete) log.debug(`${request.method} was cut off by the client`);
+  else {
+    log.error(`${request.method} ${trace.route} failed: ${messageOf(error)}`, { request: trace.request });
+    rejectRequest(response, 500, { message: 'Internal error', rpc: INTERNAL_ERROR });
+  }
+}
+
+const NO_QUERY = new URLSearchParams();
+
+function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
+  const { request, response, trace } = arrival;
+  const { url = '/', method = '' } = request;
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const found = findRoute(path, served.settings);
+  trace.route = found?.route.path ?? trace.route;
+  const isAnonymous = found === undefined ? served.auth.required && isOauthPath(path) : found.route.anonymous === true;
+  const principal = found?.route.open ? greet(arrival) : admit(arrival, served, isAnonymous);
+  if (principal === 'refused') return;
+
+  const isLost = path === '/' && isLostClient(method, request.headers.accept);
+  if (found === undefined || isLost) return sendNotFound(response, path, served);
+  const { route, parts } = found;
+  const serve = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
+  if (serve === undefined) {
+    const Allow = Object.keys(route.methods).join(', ');
+    const hint = path === '/' ? ENDPOINT : `use ${Allow}`;
+    return sendError(response, 405, { message: `${method} is not allowed here`, hint }, { Allow });
+  }
+  const query = mark < 0 ? NO_QUERY : new URLSearchParams(url.slice(mark + 1));
+  return serve({ request, response, query, principal, parts, trace }, served);
+}
+
+/** Checks a request on a route that is open to every client. */
+function greet({ request, response }: Arrival): undefined | 'refused' {
+  const wrong = malformedHost(request);
+  return wrong && no(response, wrong.status, wrong);
+}
+
+/** Runs all checks and returns the authenticated client; if a check fails, sends the error and returns 'refused'. */
+function admit(
+  { request, response, trace, connections }: Arrival,
+  { settings, auth, stopping, mcp, unauthorized }: Served,
+  anonymous: boolean,
+): Principal | undefined | 'refused' {
+  const { url = '/', method = '' } = request;
+  const { host, hosts, trustProxy, cors } = settings;
+  const stranger = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
+  if (stranger !== undefined) return no(response, stranger.status, stranger);
+  if (url.length > MAX_URL) return no(response, 414, `the URL is longer than ${MAX_URL} characters`);
+  if (crossOrigin(request, response, cors.origins)) return 'refused';
+  if (stopping.aborted) return no(response, 503, 'mcpx is stopping', { Connection: 'close' });
+  const principal = auth.principal(request.headers.authorization);
+  trace.principal = principal?.name;
+  if (auth.required && principal === undefined && !anonymous) {
+    unauthorized(request, response, trustProxy);
+    return 'refused';
+  }
+  const isTrusted = principal !== undefined || !auth.required;
+  if (isTrusted && !connections.accepted(request.socket, principal))
+    return no(response, 503, TOO_MANY, { 'Retry-After': '1', Connection: 'close' });
+  if (method === 'POST' && !withinRate({ response, principal }, mcp.rate)) return 'refused';
+  return principal;
+}
+
+function no(...refused: Parameters<typeof rejectRequest>): 'refused' {
+  rejectRequest(...refused);
+  return 'refused';
+}
+
+/**
+ * Ends idle sessions at once and the others when their calls are answered; after `DRAIN` all connections are closed.
+ */
+async function stop(server: Server, sessions: McpDeps['sessions']): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const release = () => {
+    sessions.release(STOPPING);
+    server.closeIdleConnections();
+  };
+  release();
+  const timer = setInterval(release, 20);
+  const bound = setTimeout(() => {
+    sessions.close(STOPPING);
+    // The last output gets 50 ms to be sent.
+    setTimeout(() => server.closeAllConnections(), 50);
+  }, DRAIN);
+  await closed;
+  clearInterval(timer);
+  clearTimeout(bound);
+  sessions.close(STOPPING);
+}
+
+const STOPPING = 'mcpx is stopping';

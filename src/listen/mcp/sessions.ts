@@ -1,0 +1,142 @@
+/** All sessions of the HTTP listener: their owners, their limits, and the end of idle ones. */
+import { randomBytes } from 'node:crypto';
+import type { Settings } from '../../config/config.ts';
+import type { Principal } from '../../policy/auth.ts';
+
+/** The properties of a session that the limits depend on. */
+export interface SessionEntry {
+  readonly id: string;
+  readonly profile: string;
+  readonly principal: Principal | undefined;
+  /** True while a call is in progress. */
+  readonly calling: boolean;
+  /** True while a call is in progress or a stream is open; the session is not idle then. */
+  readonly busy: boolean;
+  end(reason: string): void;
+}
+
+export interface Full {
+  status: 429 | 503;
+  message: string;
+  hint: string;
+  /** Seconds until a retry may succeed. */
+  retryAfter: number;
+}
+
+export interface Sessions<M extends SessionEntry> {
+  readonly size: number;
+  /** Makes room for one more session, if necessary by ending the idlest; returns the error if there is no room. */
+  room(principal: Principal | undefined): Full | undefined;
+  /** Returns a random id that cannot be guessed. */
+  newId(): string;
+  add(member: M): void;
+  /** Returns a session of this principal and marks it as used; sessions of other principals are not found. */
+  find(id: string, principal: Principal | undefined): M | undefined;
+  end(member: M, reason: string): void;
+  /** Ends the sessions that may not stay, including those with calls in progress. */
+  expel(mayStay: (member: M) => boolean, reason: string): void;
+  /** Ends the sessions without a call in progress. */
+  release(reason: string): void;
+  close(reason: string): void;
+}
+
+interface Entry<M> {
+  member: M;
+  /** Time of the last use in epoch ms. */
+  used: number;
+}
+
+type Limits = Pick<Settings['http'], 'maxSessions' | 'sessionsPerToken' | 'sessionIdle'>;
+
+/** Maximum milliseconds between two checks for idle sessions. */
+const SWEEP = 30_000;
+
+export interface SessionEvents<M> {
+  /** Called after each check for idle sessions. */
+  swept?(): void;
+  /** Called when a session ends for any reason except the stop of mcpx. */
+  ended?(member: M): void;
+}
+
+export function createSessions<M extends SessionEntry>(
+  limits: Limits,
+  { swept, ended }: SessionEvents<M> = {},
+): Sessions<M> {
+  const members = new Map<string, Entry<M>>();
+  const idle = () => [...members.values()].filter(({ member }) => !member.busy).sort((a, b) => a.used - b.used);
+
+  const countSessions = () => {
+    const counts = new Map<Principal | undefined, number>();
+    for (const { member } of members.values()) counts.set(member.principal, (counts.get(member.principal) ?? 0) + 1);
+    return counts;
+  };
+
+  const remove = (member: M, reason: string): boolean => {
+    const isHere = members.delete(member.id);
+    if (isHere) member.end(reason);
+    return isHere;
+  };
+  const end = (member: M, reason: string) => {
+    if (remove(member, reason)) ended?.(member);
+  };
+  const sweep = () => {
+    const oldest = Date.now() - limits.sessionIdle;
+    for (const entry of [...members.values()]) {
+      if (entry.member.busy) entry.used = Date.now();
+      else if (entry.used <= oldest) end(entry.member, 'the session was idle for too long');
+    }
+    swept?.();
+  };
+  const timer = setInterval(sweep, Math.max(10, Math.min(SWEEP, limits.sessionIdle / 2))).unref();
+
+  const full = (status: Full['status'], message: string, among: (member: M) => boolean): Full => {
+    const idlest = idle().find(({ member }) => among(member));
+    const wait = idlest === undefined ? SWEEP : idlest.used + limits.sessionIdle - Date.now();
+    const hint = `end sessions with DELETE when they are no longer needed; "http.${status === 429 ? 'sessionsPerToken' : 'maxSessions'}" in the config is the bound`;
+    return { status, message, hint, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
+  };
+
+  return {
+    get size() {
+      return members.size;
+    },
+    room(principal) {
+      const counts = countSessions();
+      const own = counts.get(principal) ?? 0;
+      const isOwn = (member: M) => member.principal === principal;
+      if (principal !== undefined && own >= limits.sessionsPerToken)
+        return full(429, 'this token has too many sessions', isOwn);
+      if (members.size < limits.maxSessions) return undefined;
+      // Ends the idlest session of the principal with the most sessions, so that no principal loses one to another that
+      // has more.
+      const candidates = idle();
+      const [idlest] = candidates
+        .filter(({ member }) => (counts.get(member.principal) ?? 0) >= own)
+        .sort((a, b) => (counts.get(b.member.principal) ?? 0) - (counts.get(a.member.principal) ?? 0));
+      if (idlest === undefined && candidates.length > 0)
+        return full(429, 'all sessions of this token are in use, and there is room for no more', isOwn);
+      if (idlest === undefined) return full(503, 'there are too many sessions, all of them in use', () => true);
+      end(idlest.member, 'another session needed the room');
+      return undefined;
+    },
+    newId: () => randomBytes(24).toString('base64url'),
+    add: (member) => void members.set(member.id, { member, used: Date.now() }),
+    find(id, principal) {
+      const entry = members.get(id);
+      if (entry === undefined || entry.member.principal !== principal) return undefined;
+      entry.used = Date.now();
+      return entry.member;
+    },
+    end,
+    expel(mayStay, reason) {
+      for (const { member } of [...members.values()]) if (!mayStay(member)) end(member, reason);
+    },
+    release(reason) {
+      for (const { member } of members.values()) if (!member.calling) remove(member, reason);
+    },
+    close(reason) {
+      clearInterval(timer);
+      for (const { member } of members.values()) remove(member, reason);
+    },
+  };
+}

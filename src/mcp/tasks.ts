@@ -1,0 +1,43 @@
+/** Tasks: the id, status and lifetime of a task in a result or a notification, in either era. */
+import { isRecord } from '../wire/message.ts';
+
+/** The extension that defines tasks in the modern era. */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+
+/** The maximum time in ms that a task keeps its server running. */
+export const LONGEST_TASK = 24 * 60 * 60_000;
+
+export interface Task {
+  id: string;
+  status: string;
+  /** The maximum time in ms that the server keeps the task. */
+  life: number;
+  /** True if the result created the task and does not merely report its status. */
+  begins: boolean;
+  /**
+   * True if the task need not be tracked. A finished task is kept for its result; in the modern era the status includes
+   * the result.
+   */
+  isOver: boolean;
+}
+
+/** Reads the task from a result or a notification; a new task is in `task` or has the result type `task`. */
+export function taskIn(said: unknown): Task | undefined {
+  if (!isRecord(said)) return undefined;
+  const task = isRecord(said.task) ? said.task : said;
+  const { taskId: id, status, ttl } = task;
+  if (typeof id !== 'string' || typeof status !== 'string') return undefined;
+  return {
+    ...{ id, status },
+    life: typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK,
+    begins: task !== said || said.resultType === 'task',
+    isOver: status === 'cancelled' || 'result' in task || 'error' in task,
+  };
+}
+
+/** Returns the id of the task that a result creates: inside `task` in the legacy era, at the top level in the modern era. */
+export function createdTaskId(result: unknown): string | undefined {
+  if (!isRecord(result)) return undefined;
+  const { taskId } = isRecord(result.task) ? result.task : result.resultType === 'task' ? result : {};
+  return typeof taskId === 'string' ? taskId : undefined;
+}

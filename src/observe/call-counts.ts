@@ -1,0 +1,21 @@
+/** Counts calls and failed calls since the start, in memory. */
+import type { CallRecord } from './observer.ts';
+
+export interface Stats {
+  record(call: Pick<CallRecord, 'outcome'>): void;
+  snapshot(): { calls: number; errors: number };
+}
+
+export function createStats(): Stats {
+  let calls = 0;
+  let errors = 0;
+  return {
+    record({ outcome }) {
+      // A denied call is treated as a call to something missing, and is not counted.
+      if (outcome === 'denied') return;
+      calls += 1;
+      if (outcome !== 'ok') errors += 1;
+    },
+    snapshot: () => ({ calls, errors }),
+  };
+}

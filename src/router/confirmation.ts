@@ -1,0 +1,64 @@
+/** `policy.confirm`: asks the user before a tool runs that is not declared read-only. */
+import type { Tool } from '../catalog/listing.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import { clean, cut, oneLine } from '../render/text.ts';
+import { isRecord } from '../wire/message.ts';
+import { type ClientHandle, declares } from './server-requests.ts';
+
+export type Verdict = 'accept' | 'decline' | 'cancel';
+
+/** Asks the user outside the protocol, at the terminal. */
+export type Confirm = (question: string) => Promise<Verdict>;
+
+/** The part of a call that a confirmation needs. */
+export interface Asking extends ClientHandle {
+  server: string;
+  signal?: AbortSignal | undefined;
+  confirm?: Confirm;
+}
+
+/** Maximum characters of the arguments in a confirmation message. */
+const MAX_ARGUMENTS = 300;
+/** Timeout in milliseconds; long, because a user answers. */
+const PATIENCE = 10 * 60_000;
+
+/** Resolves if the user accepts; rejects with `refused` otherwise. */
+export async function confirmed(call: Asking, tool: Tool, args: unknown): Promise<void> {
+  const subject = `"${call.server}.${tool.name}"`;
+  const verdict = await ask(call, subject, questionOf(subject, args));
+  if (verdict === 'accept') return;
+  const what = verdict === 'decline' ? 'said no' : 'gave no answer';
+  throw new McpxError('refused', `${subject} did not run: the user was asked and ${what}`);
+}
+
+function questionOf(subject: string, args: unknown): string {
+  const text = args === undefined ? '{}' : JSON.stringify(args);
+  return `Run ${oneLine(clean(subject))}? It is not declared read-only. Arguments: ${cut(oneLine(clean(text)), MAX_ARGUMENTS)}`;
+}
+
+async function ask(call: Asking, subject: string, message: string): Promise<Verdict> {
+  const { caller, confirm, signal } = call;
+  if (confirm !== undefined) return confirm(message);
+  if (call.ask === undefined || !declares(caller.capabilities.elicitation, 'form')) throw unasked(subject);
+  const params = { message, requestedSchema: { type: 'object', properties: {} } };
+  try {
+    const answer = await call.ask('elicitation/create', params, { timeout: PATIENCE, ...(signal && { signal }) });
+    const action = isRecord(answer) ? answer.action : undefined;
+    return action === 'accept' || action === 'decline' ? action : 'cancel';
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw new McpxError('refused', `${subject} did not run: the user could not be asked: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+function unasked(subject: string): McpxError {
+  return new McpxError(
+    'refused',
+    `${subject} is not declared read-only, and this client cannot ask its user to confirm it`,
+    {
+      hint: 'use a client with a session that supports elicitation, or "mcpx exec --yes" in a shell; "policy.confirm" in the config decides this',
+    },
+  );
+}

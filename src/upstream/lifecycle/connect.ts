@@ -1,0 +1,159 @@
+/** Opens one connection to an upstream: launches the transport and performs the handshake. */
+
+import type { ServerSpec, Settings } from '../../config/config.ts';
+import { resolveLaunch } from '../../config/env.ts';
+import { McpxError, RpcError } from '../../errors.ts';
+import type { Introduction } from '../../mcp/envelope.ts';
+import type { Log } from '../../observe/log.ts';
+import { createPeer, type PeerHandlers } from '../../wire/peer.ts';
+import { handshake } from '../era/era.ts';
+import { createEraChannel } from '../era/era-channel.ts';
+import type { Handshake, Remembered } from '../handshake.ts';
+import { FETCH_LIMIT, launcherOf } from '../process/launcher.ts';
+import { quote } from '../process/process-errors.ts';
+import { createRedactor } from '../secret-redactor.ts';
+import type { Transport } from '../transports/transport.ts';
+import { openTransport } from '../transports/transports.ts';
+import type { Link } from './link.ts';
+import { limitStart, type StartLimit } from './start-timeout.ts';
+
+export interface LinkOptions {
+  spec: ServerSpec;
+  settings: Pick<Settings, 'connect' | 'limits'> & Partial<Pick<Settings, 'offline'>>;
+  log: Log;
+  /** The client info and capabilities sent in the handshake (default: mcpx without any capability). */
+  introduction?: Introduction | undefined;
+  /** Returns the era, transport and framing of the last connection, which are tried first. */
+  recall?: ((spec: ServerSpec) => Remembered | undefined) | undefined;
+  /** The value of `${workspaceFolder}` (default: the working directory). */
+  workspaceFolder?: string | undefined;
+  /** Receives every line that the process writes to stderr. */
+  stderr?: ((line: string) => void) | undefined;
+  /** Receives slow-start lines in place of the log. */
+  attended?: ((line: string) => void) | undefined;
+  /** Aborts when the upstream is no longer needed. */
+  signal: AbortSignal;
+  /** Receives the transport as soon as it is open; the caller must stop it even if the handshake fails. */
+  opened(transport: Transport): void;
+  /** Receives the launcher that downloads the server, and undefined when the download has ended. */
+  fetching?: ((launcher: string | undefined) => void) | undefined;
+  handlers: PeerHandlers;
+}
+
+/**
+ * The maximum number of concurrent requests from one upstream: a shared connection may send requests to many clients.
+ */
+const MAX_INCOMING = 256;
+
+export async function openLink(options: LinkOptions): Promise<Link> {
+  const { spec, settings, log, signal, opened, handlers, workspaceFolder, stderr } = options;
+  const { secrets, ...launch } = resolveLaunch(spec, {
+    inheritEnv: settings.connect.inheritEnv,
+    ...(workspaceFolder !== undefined && { workspaceFolder }),
+  });
+  if (settings.offline && 'url' in launch) stayHome(spec, launch.url);
+  const redactor = createRedactor(secrets);
+  const { messageBytes: maxBytes } = settings.limits;
+  const remembered = options.recall?.(spec);
+  const transport = await openTransport(launch, {
+    name: spec.name,
+    maxBytes,
+    log,
+    redactor,
+    remembered: remembered?.transport,
+    framing: remembered && (remembered.framing ?? 'newline'),
+    ...(stderr && { stderr }),
+  }).catch((error) => {
+    throw redactor.error(error);
+  });
+  opened(transport);
+  const subject = `server "${spec.name}"`;
+  const channel = createEraChannel(transport);
+  let noise: string | undefined;
+  const invalid = (reason: string) => {
+    const safe = redactor.text(reason);
+    noise ??= NOT_JSON.exec(safe)?.[1];
+    handlers.invalid?.(safe);
+  };
+  const peer = createPeer(channel, {
+    ...handlers,
+    invalid,
+    subject,
+    maxIncoming: MAX_INCOMING,
+    redact: redactor.error,
+  });
+  const limit = limitStart({
+    ...{ spec, transport, signal, slow: options.attended ?? log.info },
+    changed: (by) => options.fetching?.(by),
+  });
+  const { timeout } = limit;
+  try {
+    const introduction = options.introduction ?? { capabilities: {} };
+    const first = remembered?.era ?? usualEra(spec);
+    const hello = await handshake(peer, {
+      name: spec.name,
+      ...introduction,
+      first,
+      channel,
+      timeout,
+      signal: limit.signal,
+    });
+    const { found, framing } = transport;
+    const learned = { ...(found && { transport: found }), ...(framing && { framing }) };
+    return { peer, transport, handshake: { ...hello, ...learned } };
+  } catch (error) {
+    throw redactor.error(describe(spec, { transport, noise, limit }, error) as Error);
+  } finally {
+    limit.end();
+  }
+}
+
+/** Rejects a remote URL in offline mode; loopback URLs are still allowed. */
+function stayHome({ name }: ServerSpec, url: string): void {
+  const { hostname } = new URL(url);
+  if (/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)) return;
+  throw new McpxError('config', `server "${name}" is not contacted: mcpx is offline`, {
+    hint: 'set "offline": false in the config, or unset MCPX_OFFLINE',
+  });
+}
+
+/**
+ * Returns the era to try first when none is cached. An unknown `server/discover` is harmless over HTTP, but may crash a
+ * process.
+ */
+function usualEra({ type }: ServerSpec): Handshake['era'] {
+  return type === 'http' || type === 'auto' ? 'modern' : 'legacy';
+}
+
+/** Matches the message with which framing rejects a line that is not JSON. */
+const NOT_JSON = /^not JSON: (.+)$/s;
+
+interface ConnectFailure {
+  transport: Transport;
+  /** The first line on stdout that is not JSON, in quotes. */
+  noise: string | undefined;
+  limit: Pick<StartLimit, 'isOver' | 'fetching'>;
+}
+
+function describe(spec: ServerSpec, { transport, noise, limit }: ConnectFailure, error: unknown): unknown {
+  if (error instanceof RpcError) {
+    return new McpxError('protocol', `server "${spec.name}" refused "initialize": ${error.message}`, { cause: error });
+  }
+  if (!(error instanceof McpxError) || (error.code !== 'timeout' && !limit.isOver)) return error;
+  const said = quote(transport.stderr?.() ?? []);
+  const late =
+    limit.fetching === undefined
+      ? `server "${spec.name}" did not start within ${spec.startupTimeout} ms`
+      : `server "${spec.name}" did not start: ${limit.fetching} did not finish its download within ${FETCH_LIMIT / 60_000} minutes`;
+  if (noise !== undefined && spec.type === 'stdio') {
+    return new McpxError('unreachable', `${late}: it wrote ${noise}, which is not MCP${said}`, {
+      hint: `check "command" of server "${spec.name}": it has to speak MCP on its stdout; if it does, raise "startupTimeout"`,
+      cause: error,
+    });
+  }
+  const launcher = launcherOf(spec);
+  const raise = `raise "startupTimeout" of server "${spec.name}" in the config`;
+  const hint =
+    launcher === undefined ? raise : `run its command once in a terminal, so that ${launcher} has it, or ${raise}`;
+  return new McpxError('unreachable', `${late}${said}`, { hint, cause: error });
+}

@@ -1,0 +1,81 @@
+/** Tracks if a server runs for clients or only to be listed; the latter stops within seconds and is limited in number. */
+import type { ServerSpec, Settings } from '../../config/config.ts';
+import type { ConnectionState } from '../connection-interface.ts';
+import type { ListingLimit, OnlyListed } from './listing-limit.ts';
+
+export interface Purpose {
+  /** Returns the idle ms after which the server is stopped; 0 = never. */
+  idleStop(isProcess: boolean): number;
+  /** Marks the server as used by a client. */
+  claim(): void;
+  /** Resolves when the server may be started for listing; undefined if it need not wait. */
+  admitted(): Promise<void> | undefined;
+  /** Called when an operation on the connection has ended. */
+  over(): void;
+  /** Called when the connection enters a state. */
+  entered(state: ConnectionState): void;
+}
+
+export interface PurposeOptions {
+  spec: Pick<ServerSpec, 'type'>;
+  connect: Settings['connect'];
+  places: ListingLimit | undefined;
+  busy(): boolean;
+  /** Stops the server; resolves when its process has ended. */
+  stopIdle(): Promise<void>;
+}
+
+/** Milliseconds that a listed server keeps running for calls that may follow. */
+const LINGER = 3000;
+/** Milliseconds without requests after which listing is complete: a client may still request the next page. */
+const QUIET = 50;
+
+export function createPurpose({ spec, connect, places, busy, stopIdle }: PurposeOptions): Purpose {
+  const { mode, idleStop } = connect;
+  // Remote servers have no process to stop, and "idleStop": 0 exempts all servers.
+  const isExempt = mode === 'eager' || idleStop === 0 || (spec.type !== 'stdio' && spec.type !== 'module');
+  let claimed = isExempt;
+  let kind: ConnectionState['kind'] = 'idle';
+  let quiet: NodeJS.Timeout | undefined;
+  let isQuiet = false;
+  const self: OnlyListed = {
+    isIdle: () => isQuiet && kind === 'ready' && !claimed && !busy(),
+    stop: () => void stopIdle(),
+  };
+  const leave = () => places?.leave(self);
+
+  return {
+    idleStop(isProcess) {
+      if (mode === 'eager') return 0;
+      return claimed || !isProcess ? idleStop : Math.min(LINGER, idleStop);
+    },
+    claim() {
+      if (claimed) return;
+      claimed = true;
+      leave();
+    },
+    admitted() {
+      const runs = kind === 'ready' || kind === 'connecting' || kind === 'closed';
+      return claimed || runs || places === undefined ? undefined : places.enter(self);
+    },
+    over() {
+      if (claimed) return;
+      isQuiet = false;
+      clearTimeout(quiet);
+      quiet = setTimeout(() => {
+        isQuiet = true;
+        places?.look();
+      }, QUIET).unref();
+    },
+    entered(state) {
+      ({ kind } = state);
+      if (kind === 'ready' || kind === 'connecting') return;
+      clearTimeout(quiet);
+      isQuiet = false;
+      if (kind === 'idle') claimed = isExempt;
+      // A process keeps its place until it has exited.
+      if (kind === 'closed') leave();
+      else void stopIdle().then(leave);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** Error messages for an upstream process that did not start or has exited. */
+import { existsSync } from 'node:fs';
+import { McpxError } from '../../errors.ts';
+import { isOutOfHandles, MORE_HANDLES, OUT_OF_HANDLES } from '../../file-handles.ts';
+import type { LaunchOf } from '../transports/transport.ts';
+
+/** The number of last stderr lines that a message quotes, and the maximum length of the quote in characters. */
+const QUOTED_LINES = 5;
+const QUOTED_CHARS = 600;
+
+export function startFailure(name: string, launch: LaunchOf<'stdio'>, error: NodeJS.ErrnoException): McpxError {
+  const [why, hint] = reasonFor(launch, error);
+  return new McpxError('unreachable', `server "${name}" could not be started: ${why}`, { hint, cause: error });
+}
+
+function reasonFor({ command, cwd }: LaunchOf<'stdio'>, error: NodeJS.ErrnoException): [why: string, hint?: string] {
+  if (cwd !== undefined && !existsSync(cwd))
+    return [`its folder "${cwd}" does not exist`, 'correct "cwd" in the config'];
+  if (error.code === 'EACCES') return [`command "${command}" may not be executed`, `chmod +x "${command}"`];
+  if (isOutOfHandles(error)) return [OUT_OF_HANDLES, MORE_HANDLES];
+  if (error.code !== 'ENOENT') return [`${error.code ?? error.message}`];
+  if (!/[\\/]/.test(command)) {
+    return [
+      `command "${command}" was not found`,
+      `install "${command}", or put its folder on PATH, or give its full path`,
+    ];
+  }
+  if (!existsSync(command)) return [`command "${command}" was not found`, 'correct "command" in the config'];
+  return [`the interpreter that "${command}" names in its first line was not found`];
+}
+
+/**
+ * Returns true if only the user can fix the failure (config, credentials, a missing command), so that retries are
+ * useless.
+ */
+export function isTerminal(failure: McpxError): boolean {
+  if (failure.code === 'config' || failure.code === 'auth') return true;
+  const { code, syscall } = (failure.cause ?? {}) as NodeJS.ErrnoException;
+  return (code === 'ENOENT' || code === 'EACCES') && syscall?.startsWith('spawn') === true;
+}
+
+export interface Ending {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stderr: string[];
+  /** True if the process has sent a message before. */
+  worked: boolean;
+}
+
+export function exitFailure(name: string, { code, signal, stderr, worked }: Ending): McpxError {
+  const what = signal ? `was ended by ${signal}` : code === null ? 'closed its pipes' : `exited with code ${code}`;
+  return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr)}`, {
+    hint: worked ? afterCrash(name) : beforeFirstAnswer(name),
+  });
+}
+
+/** Returns the hint for a process that had worked: its command is right, so running it manually would show nothing. */
+function afterCrash(name: string): string {
+  return `server "${name}" had worked until then, and is started again by itself; what it wrote before is in ~/.mcpx/logs`;
+}
+
+function beforeFirstAnswer(name: string): string {
+  const environment =
+    'mcpx gives it a minimal environment: name in its "env" whatever it needs beyond PATH, HOME and the like';
+  return `run the command of server "${name}" in a terminal: it has to stay and wait for input; ${environment}`;
+}
+
+export function floodError(name: string, bytes: number): McpxError {
+  return new McpxError('protocol', `server "${name}" wrote ${bytes} bytes without a message and was given up`, {
+    hint: `check that the command of server "${name}" speaks MCP on its stdout`,
+  });
+}
+
+/**
+ * Matches lines that do not explain a failure: notices and progress of package runners, stack frames, closing brackets
+ * of a dump.
+ */
+const CHATTER =
+  /^(npm (notice|warn|http|info|verb|sill)\b|npm error (A complete log of this run|code \d+$)|npm ERR! A complete log|\s+at \S|\s*\^+\s*$|Node\.js v\d|[{}[\](),;\s]*$|(Downloading|Downloaded|Building|Built|Installed|Resolved|Prepared|Audited)\b)/i;
+
+/** Returns the last stderr lines for an error message; uninformative lines are omitted if others are left. */
+export function quote(stderr: string[]): string {
+  const telling = stderr.filter((line) => !CHATTER.test(line));
+  const lines = (telling.length > 0 ? telling : stderr).slice(-QUOTED_LINES);
+  if (lines.length === 0) return '';
+  const text = lines.join(' | ');
+  return ` (stderr: ${text.length > QUOTED_CHARS ? `…${text.slice(-QUOTED_CHARS)}` : text})`;
+}

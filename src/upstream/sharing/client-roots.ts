@@ -1,0 +1,126 @@
+/** The roots of each client: requested when a server needs them, and cached until the client reports a change. */
+import { cancelled } from '../../errors.ts';
+import { isRecord, type Params } from '../../wire/message.ts';
+import type { RequestOptions } from '../../wire/peer.ts';
+import type { Caller } from '../caller.ts';
+
+/** Roots as the client sent them. `refused` = the client sent none. */
+export type Roots = readonly Params[] | 'refused';
+
+export interface RootsMemory {
+  /** Returns the cached roots of a client; undefined if the client has to be asked. */
+  known(caller: Caller): Roots | undefined;
+  /** Requests the roots from the client unless they are cached. Rejects only if the call was cancelled meanwhile. */
+  learn(caller: Caller, call: Pick<RequestOptions, 'onServerRequest' | 'signal'>): Promise<Roots>;
+  /** Drops the roots of a session that has ended. */
+  forget(key: string): void;
+}
+
+/** Milliseconds that a call waits for the client's response. */
+const PATIENCE = 10_000;
+/** Milliseconds that a refusal is cached, or the roots of a client that reports no changes. */
+const LIFE = 60_000;
+/** The maximum number of cached clients; the oldest entries are dropped first. */
+const MAX_CLIENTS = 1000;
+
+interface Said {
+  roots: Roots;
+  /** The client's roots revision at the time of the response. */
+  revision: number;
+  /** Expiry in monotonic ms. */
+  until: number;
+}
+
+export function createRootsMemory(): RootsMemory {
+  const said = new Map<string, Said>();
+  /** Concurrent calls of one client share a request; undefined if the call that sent it was cancelled. */
+  const asking = new Map<string, Promise<Roots | undefined>>();
+
+  const known = (caller: Caller): Roots | undefined => {
+    const found = said.get(clientKey(caller));
+    if (found === undefined || found.revision !== revisionOf(caller)) return undefined;
+    return performance.now() < found.until ? found.roots : undefined;
+  };
+
+  const note = (caller: Caller, roots: Roots, revision: number) => {
+    const [oldest] = said.keys();
+    if (said.size >= MAX_CLIENTS && oldest !== undefined) said.delete(oldest);
+    const holds = roots !== 'refused' && tellsOfChanges(caller);
+    const until = holds ? Number.POSITIVE_INFINITY : performance.now() + LIFE;
+    said.set(clientKey(caller), { roots, revision, until });
+  };
+
+  const ask = (
+    caller: Caller,
+    call: Pick<RequestOptions, 'onServerRequest' | 'signal'>,
+  ): Promise<Roots | undefined> => {
+    const revision = revisionOf(caller);
+    const key = `${revision} ${caller.key}`;
+    const answer = askClient(call)
+      .then((roots) => {
+        if (call.signal?.aborted) return undefined;
+        note(caller, roots, revision);
+        return roots;
+      })
+      .finally(() => asking.delete(key));
+    asking.set(key, answer);
+    return answer;
+  };
+
+  return {
+    known,
+    async learn(caller, call) {
+      for (;;) {
+        const before = known(caller);
+        if (before !== undefined) return before;
+        const roots = await (asking.get(`${revisionOf(caller)} ${caller.key}`) ?? ask(caller, call));
+        if (roots !== undefined) return roots;
+        if (call.signal?.aborted) throw cancelled('roots/list');
+      }
+    },
+    forget: (key) => void said.delete(key),
+  };
+}
+
+/** Returns a key that is equal for equal roots, in any order of their fields. */
+export function rootsKey(roots: Roots): string {
+  return JSON.stringify(roots === 'refused' ? roots : roots.map((root) => Object.entries(root).sort()));
+}
+
+function revisionOf({ rootsRevision = 0 }: Caller): number {
+  return rootsRevision;
+}
+
+/** Returns the cache key; a client without a session is identified by its token, client info and capabilities. */
+function clientKey({ key, stateless, principal, holder, clientInfo, capabilities }: Caller): string {
+  if (!stateless) return key;
+  return JSON.stringify([principal ?? null, holder ?? null, clientInfo ?? null, capabilities]);
+}
+
+/** Returns true if the client reports changes of its roots; a client without a session cannot. */
+function tellsOfChanges({ stateless, capabilities: { roots } }: Caller): boolean {
+  return !stateless && isRecord(roots) && roots.listChanged === true;
+}
+
+/** Requests the roots for as long as the call waits, at most `PATIENCE` ms. */
+async function askClient({
+  onServerRequest,
+  signal,
+}: Pick<RequestOptions, 'onServerRequest' | 'signal'>): Promise<Roots> {
+  if (onServerRequest === undefined) return 'refused';
+  const enough = new AbortController();
+  const end = () => enough.abort();
+  const timer = setTimeout(end, PATIENCE);
+  signal?.addEventListener('abort', end, { once: true });
+  const givenUp = new Promise<undefined>((resolve) => {
+    enough.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  try {
+    const question = onServerRequest({ jsonrpc: '2.0', id: 0, method: 'roots/list' }, { signal: enough.signal });
+    const answer = await Promise.race([question.catch(() => undefined), givenUp]);
+    return isRecord(answer) && Array.isArray(answer.roots) ? answer.roots.filter(isRecord) : 'refused';
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', end);
+  }
+}

@@ -1,0 +1,32 @@
+/** Runs a local JavaScript file as an upstream: in a child process of mcpx that serves MCP over its pipes. */
+import { existsSync } from 'node:fs';
+import { isSea } from 'node:sea';
+import { McpxError } from '../../errors.ts';
+import { openProcess } from '../process/process.ts';
+import { type LaunchOf, MODULE_COMMAND, type Transport, type TransportOptions } from './transport.ts';
+
+/** The command that starts mcpx again: a program and its first arguments. */
+export interface Self {
+  command: string;
+  args: string[];
+}
+
+export function openModule(
+  launch: LaunchOf<'module'>,
+  options: TransportOptions,
+  self: Self = ownCommand(),
+): Transport {
+  const { module, env } = launch;
+  if (!existsSync(module)) {
+    const hint = 'correct "module" in the config: it is relative to the config file';
+    throw new McpxError('unreachable', `the file "${module}" of server "${options.name}" does not exist`, { hint });
+  }
+  const args = [...self.args, MODULE_COMMAND, module];
+  return openProcess({ type: 'stdio', command: self.command, args, env, cwd: undefined, framing: 'newline' }, options);
+}
+
+/** Returns the single executable, or node with the running script. */
+function ownCommand(): Self {
+  const [, script] = process.argv;
+  return { command: process.execPath, args: isSea() || script === undefined ? [] : [script] };
+}

@@ -1,0 +1,288 @@
+/** Our requests on one connection: ids, timeouts, cancellation, progress and responses. */
+import { cancelled, McpxError, RpcError } from '../errors.ts';
+import { isLosslessNumber } from '../lossless-json.ts';
+import { SlotMap } from '../slot-map.ts';
+import { type Id, INTERNAL_ERROR, isId, isRecord, type Message, type Params, type RpcResponse } from './message.ts';
+import type { Attribution, RequestOptions } from './peer.ts';
+import { rawResultOf, readRawResult } from './raw-result.ts';
+import { Unparsed } from './unparsed-result.ts';
+
+export interface Calls {
+  readonly size: number;
+  begin(method: string, params: Params | undefined, options: RequestOptions): Promise<unknown>;
+  /** Settles the request that this response belongs to; returns an error message if there is none. */
+  answer(response: RpcResponse): string | undefined;
+  /** Does the same for an unparsed response; returns false if it must be parsed in full. */
+  large(pieces: Buffer[]): boolean;
+  /** Handles a progress notification; one for an unknown request is ignored. */
+  progress(params: Params): void;
+  /** Returns the request of ours that a message of the peer belongs to. */
+  attribution(origin: Id | undefined): Attribution | undefined;
+  /**
+   * Stops the idle timeout of a request (of all, if `origin` is undefined) while the peer waits for us; only the total
+   * timeout applies until the returned function is called.
+   */
+  hold(origin: Id | undefined): () => void;
+  fail(id: Id, error: Error): void;
+  failAll(error: Error): void;
+}
+
+/** A request of ours without a response. It is the event listener of its own abort signal. */
+interface Call {
+  handleEvent(event: Event): void;
+  id: number;
+  method: string;
+  options: RequestOptions;
+  timeout: number;
+  /** Monotonic time in ms at which the total timeout expires, regardless of progress. */
+  deadline: number;
+  /** Monotonic time in ms at which the request expires unless progress arrives. */
+  due: number;
+  /** Number of the peer's requests that belong to this request and are unanswered. */
+  questions: number;
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+const TIMEOUT = 60_000;
+const TOTAL_TIMEOUT = 30 * 60_000;
+/** The longest delay of a timer in Node, in ms; a longer one fires at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+/** The specification forbids cancelling this request. */
+const NOT_CANCELLABLE = 'initialize';
+
+const NOTHING = () => undefined;
+/** The attribution of a message that may belong to requests of several principals. */
+const NOBODY: Attribution = { ambiguous: true };
+
+export interface CallsOptions {
+  /** The name of the peer in error messages. */
+  subject: string;
+  /** Applied to every error that the peer sent or caused. */
+  redact: (error: Error) => Error;
+}
+
+export function createCalls(send: (message: Message) => void, { subject, redact }: CallsOptions): Calls {
+  const calls = new SlotMap<Call>();
+  // Some peers treat id 0 as absent, and broken ones send responses and progress for small ids that were never used.
+  let lastId = 1000;
+  // A single timer serves all calls and fires when the first is due. Most calls are answered long before, and a timer
+  // for each would cost more than its look-up.
+  let timer: NodeJS.Timeout | undefined;
+  let wakeAt = Number.POSITIVE_INFINITY;
+
+  /** Removes a call; messages for it that arrive later are ignored. */
+  const settle = (call: Call) => {
+    calls.delete(call.id);
+    call.options.signal?.removeEventListener('abort', call);
+  };
+
+  const giveUp = (call: Call, error: McpxError, reason: string) => {
+    settle(call);
+    call.reject(error);
+    if (call.method === NOT_CANCELLABLE) return;
+    try {
+      send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call.id, reason } });
+    } catch {
+      // The peer is gone or does not read, so the cancellation cannot be delivered.
+    }
+  };
+
+  const expire = (call: Call) => {
+    const total = performance.now() >= call.deadline - 1;
+    const limit = total ? (call.options.totalTimeout ?? Math.max(TOTAL_TIMEOUT, call.timeout)) : call.timeout;
+    const text = `did not answer "${call.method}" within ${duration(limit)}`;
+    giveUp(call, new McpxError('timeout', `${subject} ${text}`), `timeout after ${duration(limit)}`);
+  };
+
+  const wake = (at: number, now: number) => {
+    clearTimeout(timer);
+    wakeAt = at;
+    timer = setTimeout(look, Math.min(Math.max(0, Math.ceil(at - now)), LONGEST_TIMER));
+    // This timer must not keep the process alive.
+    timer.unref();
+  };
+
+  const look = () => {
+    wakeAt = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    let next = wakeAt;
+    for (const call of calls.values()) {
+      if (call.due <= now) expire(call);
+      else next = Math.min(next, call.due);
+    }
+    if (next < wakeAt) wake(next, now);
+  };
+
+  const arm = (call: Call, now: number) => {
+    call.due = call.questions > 0 ? call.deadline : Math.min(now + call.timeout, call.deadline);
+    if (call.due < wakeAt) wake(call.due, now);
+  };
+
+  /** Serves as the `handleEvent` of every call. */
+  function onAbort(this: Call): void {
+    giveUp(this, cancelled(this.method), abortReason(this.options.signal));
+  }
+
+  const launch = (call: Call, params: Params | undefined) => {
+    const { id, method, options } = call;
+    calls.set(id, call);
+    options.signal?.addEventListener('abort', call, { once: true });
+    const own = withToken(params, options.progress ? id : undefined);
+    try {
+      send(own === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params: own });
+    } catch (error) {
+      settle(call);
+      call.reject(redact(error as Error));
+    }
+  };
+
+  /**
+   * Delivers a message that may belong to any request of one principal once to each client, by the first of its
+   * requests that accepts it.
+   */
+  const anybody: Attribution = {
+    ambiguous: true,
+    onNotification(notification) {
+      const told = new Set<object>();
+      for (const { options } of calls.values()) {
+        const client = options.client ?? options;
+        if (!told.has(client) && options.onNotification?.(notification) !== false) told.add(client);
+      }
+    },
+  };
+
+  /** Our ids are numbers; some peers return them as strings. */
+  const find = (id: unknown) => (isId(id) && !isLosslessNumber(id) ? calls.get(Number(id)) : undefined);
+
+  return {
+    get size() {
+      return calls.size;
+    },
+    begin(method, params, options) {
+      if (options.signal?.aborted) return Promise.reject(cancelled(method));
+      const timeout = options.timeout ?? TIMEOUT;
+      const total = options.totalTimeout ?? Math.max(TOTAL_TIMEOUT, timeout);
+      return new Promise((resolve, reject) => {
+        const now = performance.now();
+        const id = ++lastId;
+        const deadline = now + total;
+        const call: Call = {
+          id,
+          method,
+          options,
+          timeout,
+          deadline,
+          due: 0,
+          questions: 0,
+          handleEvent: onAbort,
+          resolve,
+          reject,
+        };
+        arm(call, now);
+        launch(call, params);
+      });
+    },
+    answer(response) {
+      const call = find(response.id);
+      if (!call) return `an answer to no open request, id ${JSON.stringify(response.id ?? null)}`;
+      settle(call);
+      const { result, error } = response;
+      if (error !== undefined && error !== null) call.reject(redact(rpcError(error)));
+      else if (result instanceof Unparsed) settleUnparsed(call, result, subject);
+      else call.resolve(result);
+      return undefined;
+    },
+    large(pieces) {
+      if (!calls.values().some(({ options }) => options.verbatim === 'large')) return false;
+      const read = readRawResult(pieces);
+      const call = read && find(read.id);
+      if (call?.options.verbatim !== 'large') return false;
+      settle(call);
+      call.resolve(read?.result);
+      return true;
+    },
+    progress(params) {
+      const call = find(params.progressToken);
+      if (!call?.options.progress) return;
+      arm(call, performance.now());
+      const { progressToken: _, ...rest } = params;
+      call.options.progress(rest);
+    },
+    attribution(origin) {
+      if (origin !== undefined) return find(origin)?.options;
+      if (calls.size === 0) return undefined;
+      let last: RequestOptions | undefined;
+      let parties = 0;
+      for (const { options } of calls.values()) {
+        if (!options.onServerRequest) continue;
+        if (last && last.principal !== options.principal) return NOBODY;
+        if (last?.clientKey === undefined || last.clientKey !== options.clientKey) parties += 1;
+        last = options;
+      }
+      return parties > 1 ? anybody : last;
+    },
+    hold(origin) {
+      if (calls.size === 0) return NOTHING;
+      const waiting = calls.values().filter(({ options }) => options.onServerRequest);
+      const named = origin === undefined ? undefined : find(origin);
+      const count = (step: number) => {
+        const now = performance.now();
+        for (const call of named ? [named] : waiting) {
+          call.questions += step;
+          if (calls.has(call.id)) arm(call, now);
+        }
+      };
+      count(1);
+      return () => count(-1);
+    },
+    fail(id, error) {
+      const call = find(id);
+      if (!call) return;
+      settle(call);
+      call.reject(redact(error));
+    },
+    failAll(error) {
+      clearTimeout(timer);
+      for (const call of calls.values()) {
+        settle(call);
+        call.reject(error);
+      }
+    },
+  };
+}
+
+/** Replaces the progress token of another connection with our own, or removes it. */
+function withToken(params: Params | undefined, token: number | undefined): Params | undefined {
+  const meta = params?._meta;
+  if (token !== undefined) return { ...params, _meta: { ...(isRecord(meta) ? meta : {}), progressToken: token } };
+  if (!isRecord(meta) || meta.progressToken === undefined) return params;
+  const { progressToken: _, ...rest } = meta;
+  return { ...params, _meta: rest };
+}
+
+function settleUnparsed({ options, resolve, reject }: Call, result: Unparsed, subject: string): void {
+  const usable = options.verbatim === 'large' ? rawResultOf(result.text) : options.verbatim && result;
+  if (usable === undefined) reject(tooCostly(subject));
+  else resolve(usable);
+}
+
+function tooCostly(subject: string): McpxError {
+  return new McpxError(
+    'protocol',
+    `${subject} sent an answer that holds too many values, or is nested too deeply, to be read`,
+  );
+}
+
+function rpcError(error: unknown): RpcError {
+  const { code, message, data } = isRecord(error) ? error : {};
+  return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? 'unknown error'), data);
+}
+
+function abortReason(signal: AbortSignal | undefined): string {
+  return typeof signal?.reason === 'string' ? signal.reason : 'cancelled by the caller';
+}
+
+function duration(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`;
+}

@@ -1,0 +1,166 @@
+/** Calls that heal themselves: names written in other ways, notes on odd keys, and examples from what worked. */
+import { describe, expect, test } from 'vitest';
+import { createFront } from '../../../src/front/front.ts';
+import type { ToolResult } from '../../../src/router/router.ts';
+import type { Params } from '../../../src/wire/message.ts';
+import { createWorld, type Script } from '../../world.ts';
+
+const READ = {
+  name: 'read_file',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      path: { type: 'string' },
+      lines: { type: 'array', items: { type: 'number' } },
+      api_key: { type: 'string' },
+    },
+    required: ['path'],
+  },
+};
+const FILES: Script = { tools: [READ, { name: 'list' }] };
+
+function open(scripts: Record<string, Script>) {
+  const world = createWorld(scripts);
+  const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined });
+  const call = async (name: string, args: Params) =>
+    (await front.request(
+      { method: 'tools/call', params: { name, arguments: args } },
+      { signal: new AbortController().signal },
+    )) as ToolResult & { content: { text: string }[] };
+  const exec = async (args: Params) => (await call('exec', args)).content.map(({ text }) => text).join('');
+  const inspect = async (args: Params) => (await call('inspect', args)).content.map(({ text }) => text).join('');
+  return { ...world, call, exec, inspect };
+}
+
+describe('which tool is meant', () => {
+  const args = { path: '/a' };
+  test.each<[Params]>([
+    [{ tool_name: 'files__read_file' }],
+    [{ method: 'files__read_file' }],
+    [{ tool_name: 'files.read_file' }],
+    [{ tool_name: 'files::read_file' }],
+    [{ tool_name: 'files/read_file' }],
+    [{ tool_name: 'files-read_file' }],
+    [{ tool_name: 'files_read_file' }],
+    [{ server_name: 'files', tool_name: 'files__read_file' }],
+    [{ server_name: 'files', tool_name: 'files.read_file' }],
+    [{ tool_name: 'read_file' }],
+    [{ method: 'read_file' }],
+    [{ method: 'files.read_file' }],
+  ])('%j', async (target) => {
+    const { exec, inspect, sent } = open({ files: FILES, other: { tools: [{ name: 'x' }] } });
+    expect(await exec({ ...target, arguments: args })).toBe('ok');
+    expect(sent[0]).toMatchObject({ server: 'files', params: { name: 'read_file' } });
+    expect(await inspect(target)).toContain('read_file(');
+  });
+
+  test('a tool whose own name has dots is found by it', async () => {
+    const { exec, sent } = open({ a: { tools: [{ name: 'b.c' }] } });
+    expect(await exec({ method: 'b.c' })).toBe('ok');
+    expect(await exec({ method: 'a.b.c' })).toBe('ok');
+    expect(sent.map(({ params }) => params?.name)).toEqual(['b.c', 'b.c']);
+  });
+
+  test('a name that may mean two tools is not guessed', async () => {
+    const { exec, sent } = open({ a: { tools: [{ name: 'b_c' }] }, a_b: { tools: [{ name: 'c' }] } });
+    expect(await exec({ tool_name: 'a_b_c' })).toContain('"a_b_c" may mean several tools: "b_c" of "a", "c" of "a_b"');
+    expect(sent).toEqual([]);
+  });
+
+  test('a tool of another server than the one that is named is told with its own', async () => {
+    const { exec, inspect, sent } = open({ files: FILES, other: { tools: [{ name: 'x' }] } });
+    await inspect({});
+    expect(await exec({ server_name: 'other', tool_name: 'read_file' })).toContain(
+      'server "other" has no tool "read_file": it is a tool of "files"',
+    );
+    expect(sent).toEqual([]);
+  });
+
+  test('an unknown server is told with the nearest name, however it was written', async () => {
+    expect(await open({ files: FILES }).exec({ method: 'fils.read_file' })).toContain('did you mean "files"');
+  });
+});
+
+describe('what else helps', () => {
+  const call = (args: Params) => ({ server_name: 'files', tool_name: 'read_file', arguments: args });
+
+  test('an unknown key is passed on and noted with its nearest name', async () => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec(call({ path: '/a', line: [1] }))).toBe(
+      'ok\nnote: unknown property "line" was passed on; did you mean "lines"?\n',
+    );
+    expect(sent[0]?.params?.arguments).toEqual({ path: '/a', line: [1] });
+  });
+
+  test.each<[Params]>([
+    [{ path: '/a', lines: [1] }],
+    [{ path: '/a', lines: [1], arguments: {} }],
+    [{ path: '/a', lines: [1], arguments: null }],
+    [{ path: '/a', lines: [1], arguments: '' }],
+  ])('arguments may stand beside the names of server and tool: %j', async (args) => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec({ server_name: 'files', tool_name: 'read_file', ...args })).toBe('ok');
+    expect(sent[0]?.params?.arguments).toEqual({ path: '/a', lines: [1] });
+  });
+
+  test('what stands beside arguments is not theirs', async () => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec({ ...call({ path: '/a' }), lines: [1] })).toBe('ok');
+    expect(sent[0]?.params?.arguments).toEqual({ path: '/a' });
+  });
+
+  test('a single value becomes a list where a list is wanted, a text a number', async () => {
+    const { exec, sent } = open({ files: FILES });
+    await exec(call({ path: '/a', lines: '5' }));
+    expect(sent[0]?.params?.arguments).toEqual({ path: '/a', lines: [5] });
+  });
+
+  test('after a call that worked, the example is that call, without its secrets', async () => {
+    const { exec } = open({ files: FILES });
+    await exec(call({ path: '/real/one.txt', api_key: 'hunter2', lines: [3] }));
+    const wrong = await exec(call({ path: 5 }));
+    expect(wrong).toContain(
+      'example: exec {"server_name":"files","tool_name":"read_file","arguments":{"path":"/real/one.txt","api_key":"<api_key>","lines":[3]}}',
+    );
+    expect(wrong).not.toContain('hunter2');
+  });
+
+  test('credentials are recognised by their looks too', async () => {
+    const { exec } = open({ files: FILES });
+    await exec(call({ path: `https://user:pa55word@host/?token=abcdef&x=ghp_${'a'.repeat(36)}` }));
+    const wrong = await exec(call({}));
+    expect(wrong).not.toMatch(/pa55word|abcdef|ghp_a/);
+  });
+
+  test('one client never sees the arguments of another', async () => {
+    const one = createWorld({ files: FILES });
+    await one.router.call({
+      server: 'files',
+      tool: 'read_file',
+      arguments: { path: '/mine' },
+      caller: { key: 'a', capabilities: {} },
+    });
+    expect(one.router.experience.lastArguments('files', 'read_file')).toEqual({ path: '/mine' });
+    expect(createWorld({ files: FILES }).router.experience.lastArguments('files', 'read_file')).toBeUndefined();
+  });
+
+  test('long arguments are not repeated; the example is made from the schema', async () => {
+    const { exec } = open({ files: FILES });
+    await exec(call({ path: 'x'.repeat(1000) }));
+    expect(await exec(call({}))).toContain('"arguments":{"path":"/path/to/file.txt"}');
+  });
+
+  test('inspect shows an example once a call of the tool has failed', async () => {
+    const { exec, inspect } = open({ files: FILES });
+    const target = { server_name: 'files', tool_name: 'read_file' };
+    expect(await inspect(target)).not.toContain('example:');
+    await exec(call({}));
+    expect(await inspect(target)).toContain('example: exec {"server_name":"files","tool_name":"read_file"');
+  });
+
+  test('so does a failure of the tool itself', async () => {
+    const { exec, inspect } = open({ files: { ...FILES, answer: () => ({ isError: true, content: [] }) } });
+    await exec(call({ path: '/a' }));
+    expect(await inspect({ server_name: 'files', tool_name: 'read_file' })).toContain('example:');
+  });
+});

@@ -1,0 +1,66 @@
+/** The questions of `npm run bench:search`, and what it makes of ranks; the measuring itself is not for every test run. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  below,
+  groupsOf,
+  halfOf,
+  languageOf,
+  readQueries,
+  summaryOf,
+  tableOf,
+} from '../../../scripts/bench/search.mjs';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const TEXT = readFileSync(join(ROOT, 'tests/fixtures/search/queries.jsonl'), 'utf8');
+const QUESTIONS = TEXT.trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as { query: string; want: string[] });
+
+describe('the questions', () => {
+  it('are more than 130, a third of them in Chinese, in two halves, none twice', () => {
+    const chinese = QUESTIONS.filter(({ query }) => languageOf(query) === 'Chinese').length;
+    const held = QUESTIONS.filter(({ query }) => halfOf(query) === 'held').length;
+    expect(QUESTIONS.length).toBeGreaterThan(130);
+    expect(chinese / QUESTIONS.length).toBeGreaterThan(1 / 3);
+    expect(Math.abs(held / QUESTIONS.length - 0.5)).toBeLessThan(0.1);
+    expect(new Set(QUESTIONS.map(({ query }) => query)).size).toBe(QUESTIONS.length);
+  });
+
+  it('each want a tool of a server', () => {
+    expect(
+      QUESTIONS.filter(({ want }) => want.length === 0 || want.some((name) => !/^[\w-]+\.\S+$/.test(name))),
+    ).toEqual([]);
+  });
+
+  it('are asked where a server can answer them', () => {
+    const servers = [{ name: 'everything', tools: [{ name: 'get-sum' }] }];
+    const asked = readQueries(TEXT, servers);
+    expect(asked.length).toBeGreaterThan(1);
+    expect(asked.every(({ want }) => want.join() === 'everything.get-sum')).toBe(true);
+  });
+});
+
+describe('npm run bench:search', () => {
+  const row = (query: string, rank: number) => ({ query, rank });
+
+  it('counts what is first, among the first five, and where', () => {
+    const rows = [row('a', 1), row('b', 2), row('c', 6), row('d', 0)];
+    expect(summaryOf(rows)).toEqual({ questions: 4, 'recall@1': 0.25, 'recall@5': 0.5, MRR: (1 + 1 / 2 + 1 / 6) / 4 });
+    expect(summaryOf([])).toMatchObject({ questions: 0, 'recall@5': undefined });
+  });
+
+  it('fails for a language below its bar, and not for one without questions', () => {
+    expect(below(groupsOf([row('a', 1)]))).toEqual([]);
+    expect(below(groupsOf([row('a', 0), row('文件', 5)]))).toEqual(['English']);
+    expect(below(groupsOf([row('a', 5), row('文件', 6)]))).toEqual(['Chinese']);
+  });
+
+  it('prints one line for each group, with the bars', () => {
+    const lines = tableOf(groupsOf([row('a', 1), row('文件', 6)])).split('\n');
+    expect(lines).toHaveLength(7);
+    expect(lines[1]).toMatch(/^English +1 +1\.000 +1\.000 +1\.000 +recall@5 at least 0\.90: ok$/);
+    expect(lines[4]).toMatch(/^Chinese +1 +0\.000 +0\.000 +0\.167 +recall@5 at least 0\.75: below$/);
+  });
+});

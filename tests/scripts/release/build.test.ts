@@ -1,0 +1,48 @@
+/** The targets that `npm run build` builds, the names of its files, and the tools that it strips with. */
+import { describe, expect, it } from 'vitest';
+import { executableName, expectedVersionLine, hostTarget } from '../../../scripts/project.mjs';
+import { chosenTargets } from '../../../scripts/release/build.mjs';
+import { stripTools } from '../../../scripts/release/strip.mjs';
+
+describe('npm run build', () => {
+  const pinned = ['linux-x64', 'win-x64'];
+
+  it.each([
+    [[], 'linux-x64', ['linux-x64']],
+    [['win-x64', 'win-x64'], 'linux-x64', ['win-x64']],
+    [['all'], 'linux-x64', ['linux-x64', 'win-x64']],
+    [['all'], 'darwin-arm64', ['linux-x64', 'win-x64', 'darwin-arm64']],
+  ])('with targets %j on %s builds %j', (names, host, expected) => {
+    expect(chosenTargets(names, pinned, host)).toEqual(expected);
+  });
+
+  it('refuses a target that it does not know, and lists those it does', () => {
+    expect(() => chosenTargets(['amiga'], pinned)).toThrow(/no target "amiga"; there are linux-x64, .* and all/);
+  });
+
+  it.each([
+    ['linux-x64', false, 'mcpx'],
+    ['win-x64', false, 'mcpx.exe'],
+    ['darwin-x64', true, 'mcpx-darwin-x64'],
+    ['win-arm64', true, 'mcpx-win-arm64.exe'],
+  ])('calls the executable for %s (named: %s) %s', (target, named, expected) => {
+    expect(executableName(target, { named })).toBe(expected);
+  });
+
+  it.each([
+    ['win32', 'x64', 'win-x64'],
+    ['darwin', 'arm64', 'darwin-arm64'],
+    ['linux', 'arm64', 'linux-arm64'],
+  ])('on %s %s expects the version line of %s', (platform, arch, target) => {
+    expect(hostTarget(platform, arch)).toBe(target);
+    expect(expectedVersionLine(target, '24.1.2')).toMatch(
+      new RegExp(`^mcpx/\\d\\S* ${platform}-${arch} node-v24\\.1\\.2$`),
+    );
+  });
+
+  it('strips Linux executables only, with a tool that knows them', () => {
+    expect(stripTools('linux-x64', 'linux-x64')[0]).toBe('strip');
+    expect(stripTools('linux-arm64', 'linux-x64')).not.toContain('strip');
+    expect(stripTools('darwin-x64', 'linux-x64')).toEqual([]);
+  });
+});

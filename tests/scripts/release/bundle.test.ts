@@ -1,0 +1,36 @@
+/** The size report of the bundle. */
+import { describe, expect, it } from 'vitest';
+import { packageOf, SIZE_LIMIT, sizeReport, sizesByPackage } from '../../../scripts/release/bundle.mjs';
+
+describe('the size report', () => {
+  const part = (bytes: number) => ({ bytesInOutput: bytes });
+  const metafile = {
+    outputs: {
+      'app.js': {
+        inputs: { 'src/main.ts': part(10), 'node_modules/ajv/a.js': part(30), 'node_modules/ajv/b.js': part(5) },
+      },
+    },
+  };
+
+  it.each([
+    ['src/main.ts', 'mcpx'],
+    ['mcpx.schema.json', 'mcpx'],
+    ['node_modules/ajv/lib/ajv.js', 'ajv'],
+    ['node_modules/@toon-format/toon/index.js', '@toon-format/toon'],
+    ['node_modules/a/node_modules/@b/c/d.js', '@b/c'],
+  ])('counts %s for %s', (path, name) => {
+    expect(packageOf(path)).toBe(name);
+  });
+
+  it('adds up by package, largest first', () => {
+    expect(sizesByPackage(metafile)).toEqual([
+      ['ajv', 35],
+      ['mcpx', 10],
+    ]);
+  });
+
+  it('fails above the limit and names the largest', () => {
+    expect(sizeReport(metafile, SIZE_LIMIT)).toContain('1.0 MB of at most 1.0 MB');
+    expect(() => sizeReport(metafile, SIZE_LIMIT + 1)).toThrow(/has 1000001 bytes, the limit is 1000000: ajv/);
+  });
+});

@@ -1,0 +1,50 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { call, cleanup, connection, fixture, isRunning, serverSpec, stdioSpec, until } from '../world.ts';
+
+test.each([
+  ['is answered in kind once it has answered so', [], 'newline'],
+  ['is spoken to so from the first message where the config says so', ['strict'], 'content-length'],
+] as const)('an upstream that speaks in Content-Length frames %s', async (_, flags, framing) => {
+  const upstream = connection(stdioSpec(process.execPath, [fixture('framed.mjs'), ...flags], { framing }));
+  expect((await upstream.connect()).serverInfo.name).toBe('framed');
+  for (const text of ['中文', '🙂', '']) expect(await call(upstream, 'echo', { text })).toEqual({ text });
+  expect(upstream.diagnostics().noise).toBe(0);
+});
+
+/** A file that fixtures write to, and its lines. */
+function logFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-framing-'));
+  cleanup(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'log');
+  return { flag: `log=${file}`, lines: () => readFileSync(file, 'utf8').trim().split('\n') };
+}
+
+test('a server that reads Content-Length frames only is found out, and spoken to so at once the next time', async () => {
+  const log = logFile();
+  const spec = stdioSpec(process.execPath, [fixture('framed.mjs'), 'strict', log.flag]);
+  const upstream = connection(spec);
+  const handshake = await upstream.connect();
+  expect(handshake).toMatchObject({ framing: 'content-length', serverInfo: { name: 'framed' } });
+  expect(await call(upstream, 'echo', { text: '中文' })).toEqual({ text: '中文' });
+  const [first = '', second] = log.lines();
+  expect(upstream.diagnostics().pid).toBe(Number(second));
+  await until(() => !isRunning(Number(first)));
+
+  const again = connection(spec, { recall: () => handshake });
+  expect((await again.connect()).framing).toBe('content-length');
+  expect(log.lines()).toHaveLength(3);
+});
+
+test('a server that is slow to answer lines keeps its first process', async () => {
+  const log = logFile();
+  const upstream = connection(serverSpec(['late-init=3000', log.flag]));
+  const handshake = await upstream.connect();
+  expect(handshake.framing).toBeUndefined();
+  const started = log.lines().flatMap((line) => JSON.parse(line).started ?? []);
+  expect(upstream.diagnostics().pid).toBe(started[0]);
+  for (const other of started.slice(1)) await until(() => !isRunning(other));
+  expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
+});
