@@ -1,5 +1,5 @@
 /** Prepares an untrusted schema for the compiler: no remote references, no slow patterns, common mistakes repaired. */
-import { isSchema, refOf, resolveRef, type Schema } from '../render/schema-refs.ts';
+import { isSchema, refOf, resolveRef, type Schema, schemasIn } from '../render/schema-refs.ts';
 import { isLinearPattern } from './regex-safety.ts';
 
 export interface Prepared {
@@ -82,6 +82,7 @@ function mend(value: unknown, root: Schema): unknown {
   mendTypes(out);
   mendLimits(out);
   mendPatterns(out);
+  mendFormats(out);
   mendRefs(out, root);
   return out;
 }
@@ -128,6 +129,22 @@ function mendPatterns(schema: Schema): void {
   for (const pattern of dropped) delete schema.patternProperties[pattern];
   // Keys that a removed pattern allowed would now count as additional.
   if (dropped.length > 0) for (const key of ['additionalProperties', 'unevaluatedProperties']) delete schema[key];
+}
+
+/**
+ * Removes decisions that depend on a format, which is not checked: alternatives that differ in a format may all fit, an
+ * exclusion and a condition do not apply.
+ */
+function mendFormats(schema: Schema): void {
+  if (hasFormat(schema.not)) delete schema.not;
+  if (hasFormat(schema.if)) for (const key of ['if', 'then', 'else']) delete schema[key];
+  if (!hasFormat(schema.oneOf)) return;
+  schema.allOf = [...schemasIn(schema.allOf), { anyOf: schema.oneOf }];
+  delete schema.oneOf;
+}
+
+function hasFormat(schema: unknown): boolean {
+  return schema !== undefined && JSON.stringify(schema).includes('"format":"');
 }
 
 /** Removes references to other documents, and unresolvable ones, on which the compiler throws. */

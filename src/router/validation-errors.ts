@@ -92,7 +92,6 @@ const WORDS: ReadonlyMap<string, Words> = new Map<string, Words>([
       `must be one of ${choices(params.allowedValues)}${got(data, secret)}${meant(data, params.allowedValues)}`,
   ],
   ['const', ({ params, data }, secret) => `must be ${show(params.allowedValue)}${got(data, secret)}`],
-  ['format', ({ params, data }, secret) => `must be a ${clean(String(params.format))}${got(data, secret)}`],
   ['pattern', ({ params, data }, secret) => `must match /${clean(String(params.pattern))}/${got(data, secret)}`],
   ['additionalProperties', (error) => unknownProperty(error, error.params.additionalProperty)],
   ['unevaluatedProperties', (error) => unknownProperty(error, error.params.unevaluatedProperty)],

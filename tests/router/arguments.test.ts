@@ -35,6 +35,33 @@ const PASSING: [string, unknown, unknown][] = [
   ['a value behind a reference to another document', object({ a: { $ref: 'https://example.com/s.json' } }), { a: 1 }],
   ['a value behind a reference to nowhere', object({ a: { $ref: '#/$defs/Nope' } }), { a: 1 }],
   ['an unknown format', object({ a: { type: 'string', format: 'odd' } }), { a: 'x' }],
+  [
+    'a text that a format does not describe',
+    closed({ id: { type: 'string', format: 'uuid' }, url: { type: 'string', format: 'uri' } }),
+    { id: '1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d', url: 'example.com' },
+  ],
+  [
+    'a text in alternatives that only a format tells apart',
+    closed({
+      at: {
+        oneOf: [
+          { type: 'string', format: 'date' },
+          { type: 'string', format: 'date-time' },
+        ],
+      },
+    }),
+    { at: '2026-01-31' },
+  ],
+  [
+    'a text that is excluded by its format',
+    closed({ name: { type: 'string', not: { format: 'uri' } } }),
+    { name: 'Ada' },
+  ],
+  [
+    'a text under a condition on a format',
+    closed({ to: { type: 'string', if: { format: 'email' }, else: { maxLength: 2 }, then: { maxLength: 2 } } }),
+    { to: 'Ada Lovelace' },
+  ],
   ['a pattern that could stall', object({ a: { type: 'string', pattern: '^(a+)+$' } }), { a: 'b' }],
   [
     'keys under a pattern that could stall',
@@ -235,10 +262,17 @@ const WORDS: [string, Schema, unknown, Problem[]][] = [
     [{ path: 'n', message: 'must be > 1, got 1' }],
   ],
   [
-    'format',
-    closed({ u: { type: 'string', format: 'uri' } }),
-    { u: 'no' },
-    [{ path: 'u', message: 'must be a uri, got "no"' }],
+    'neither of two formats',
+    closed({
+      at: {
+        oneOf: [
+          { type: 'string', format: 'date' },
+          { type: 'integer', format: 'int64' },
+        ],
+      },
+    }),
+    { at: true },
+    [{ path: 'at', message: 'must be string or integer, got boolean true' }],
   ],
   [
     'pattern',
