@@ -18,7 +18,7 @@ export const sha256 = (data) => createHash('sha256').update(data).digest('hex');
 
 const SYSTEMS = { linux: 'linux', darwin: 'darwin', win32: 'win' };
 
-/** Every target that can be built somewhere; the first four from any machine, the others only on such a machine. */
+/** Every target. npm has a package of Node for the first four; the others need a download from the release of Node. */
 export const TARGETS = ['linux-x64', 'linux-arm64', 'win-x64', 'darwin-x64', 'darwin-arm64', 'win-arm64'];
 
 /** The target of a machine, such as `linux-x64`. */

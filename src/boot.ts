@@ -2,14 +2,14 @@
 import { writeSync } from 'node:fs';
 import { getAssetKeys, getRawAsset } from 'node:sea';
 import { constants, Script } from 'node:vm';
-import { versionLine } from './version.ts';
+import { type CodeCache, versionJson, versionLine, wantsVersionJson } from './version.ts';
 
 const VERSION_FLAGS: readonly unknown[] = ['--version', '-V', '-v'];
 
-/** Prints the version without loading the app or creating the stream behind `process.stdout`. */
-function printVersion(): void {
+/** Prints a line without creating the stream behind `process.stdout`. */
+function printLine(line: string): void {
   try {
-    writeSync(1, `${versionLine()}\n`);
+    writeSync(1, `${line}\n`);
   } catch {
     // The reader has closed the pipe, so the error cannot be reported.
     process.exitCode = 1;
@@ -17,20 +17,25 @@ function printVersion(): void {
 }
 
 /**
- * Runs the app asset, which is one function expression in ASCII. V8 ignores a cache made for another machine; that
+ * Compiles the app asset, which is one function expression in ASCII. V8 ignores a cache made for another machine; that
  * costs only time.
  */
-function runApp(): void {
-  const cached = getAssetKeys().includes('app.cache') ? { cachedData: Buffer.from(getRawAsset('app.cache')) } : {};
+function compileApp(): { script: Script; codeCache: CodeCache } {
+  const hasCache = getAssetKeys().includes('app.cache');
   const script = new Script(Buffer.from(getRawAsset('app.js')).toString('latin1'), {
     filename: 'mcpx:app.js',
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-    ...cached,
+    ...(hasCache && { cachedData: Buffer.from(getRawAsset('app.cache')) }),
   });
-  const module = { exports: {} };
-  // This `require` resolves Node's built-in modules only, so no folder on the machine can supply a module.
-  script.runInThisContext()(module.exports, require, module, __filename, __dirname);
+  return { script, codeCache: hasCache ? (script.cachedDataRejected ? 'rejected' : 'accepted') : 'none' };
 }
 
-if (process.argv.length === 3 && VERSION_FLAGS.includes(process.argv[2])) printVersion();
+function runApp(): void {
+  const module = { exports: {} };
+  // This `require` resolves Node's built-in modules only, so no folder on the machine can supply a module.
+  compileApp().script.runInThisContext()(module.exports, require, module, __filename, __dirname);
+}
+
+if (process.argv.length === 3 && VERSION_FLAGS.includes(process.argv[2])) printLine(versionLine());
+else if (wantsVersionJson(process.argv.slice(2))) printLine(versionJson(compileApp().codeCache));
 else runApp();

@@ -1,6 +1,6 @@
 /**
  * npm run build: dist/mcpx for this machine, and dist/mcpx.cjs for node.
- *   --target <name>   another target instead, into dist/mcpx-<name>; repeatable; `all` is every one that can be built here
+ *   --target <name>   another target instead, into dist/mcpx-<name>; repeatable; `all` is every one
  *   --check           build twice into two throw-away folders and compare the bytes
  *   --force           build even when nothing has changed
  */
@@ -11,11 +11,10 @@ import { parseArgs } from 'node:util';
 import { log } from '../log.mjs';
 import { BuildError, hostTarget, isMain, runMain, sha256, TARGETS } from '../project.mjs';
 import { ensureInstalled } from '../setup.mjs';
-import { nodeLock } from './node.mjs';
 
 /** The targets that were asked for; none means this machine's own. */
-export function chosenTargets(names, pinned, host = hostTarget()) {
-  const targets = names.flatMap((name) => (name === 'all' ? [...new Set([...pinned, host])] : [name]));
+export function chosenTargets(names, host = hostTarget()) {
+  const targets = names.flatMap((name) => (name === 'all' ? TARGETS : [name]));
   const unknown = targets.find((target) => !TARGETS.includes(target));
   if (unknown !== undefined) {
     throw new BuildError(`no target "${unknown}"; there are ${TARGETS.join(', ')} and all`, {
@@ -46,7 +45,7 @@ async function main(args) {
     options: { target: { type: 'string', multiple: true }, check: { type: 'boolean' }, force: { type: 'boolean' } },
   });
   const names = values.target ?? [];
-  const choice = { targets: chosenTargets(names, Object.keys(nodeLock().targets)), named: names.length > 0 };
+  const choice = { targets: chosenTargets(names), named: names.length > 0 };
   await ensureInstalled();
   const { build, buildIfNeeded } = await import('./pipeline.mjs');
   if (values.check) return checkReproducible(build, choice);

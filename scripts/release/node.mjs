@@ -1,4 +1,4 @@
-/** The Node that is embedded: one pinned version, fetched from npm, checked against the committed hashes on every use. */
+/** The Node that is embedded: one pinned version, fetched from npm or from nodejs.org, checked against the committed hashes on every use. */
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -14,10 +14,14 @@ import { basename, dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { formatSize, log, logStep } from '../log.mjs';
 import { npm } from '../npm.mjs';
-import { at, BuildError, hostTarget, readJson, sha256 } from '../project.mjs';
+import { at, BuildError, readJson, sha256 } from '../project.mjs';
+import { releasedNode, verifySha256 } from './node-release.mjs';
 import { readFromTar } from './tar.mjs';
 
-/** The committed pins: `{version, targets: {target: {package, binary, integrity, sha256}}}`. */
+/**
+ * The committed pins: `{version, targets}`. A target is `{package, binary, integrity, sha256}` with the hash of the binary if
+ * npm has a package of it, else `{download, binary, sha256}` with the hash of the file in the release of Node.
+ */
 export const nodeLock = () => readJson(at('scripts', 'release', 'node.lock.json'));
 
 /** Throws unless the bytes have the pinned hash. `integrity` is in the form that npm uses: `sha512-<base64>`. */
@@ -26,15 +30,6 @@ export function verifyIntegrity(bytes, integrity, subject) {
   if (found === integrity) return;
   throw new BuildError(`"${subject}" is not the pinned one: expected ${integrity}, found ${found}`, {
     hint: 'do not use this download; check which registry npm is set to: npm config get registry',
-  });
-}
-
-/** Throws unless the binary has the pinned hash. */
-export function verifyBinary(bytes, expected, subject) {
-  const found = sha256(bytes);
-  if (found === expected) return;
-  throw new BuildError(`the binary in "${subject}" is not the pinned one: expected ${expected}, found ${found}`, {
-    hint: 'rm -rf .cache && npm run build',
   });
 }
 
@@ -66,7 +61,7 @@ function fetchNode(pin, version, folder) {
     const archive = gunzipSync(tarball);
     const binary = readFromTar(archive, `package/${pin.binary}`);
     if (binary === undefined) throw new BuildError(`"${id}" has no file "${pin.binary}"`);
-    verifyBinary(binary, pin.sha256, id);
+    verifySha256(binary, pin.sha256, `${id}/${pin.binary}`);
     const unpacked = join(work, 'unpacked');
     mkdirSync(unpacked);
     writeFileSync(join(unpacked, basename(pin.binary)), binary, { mode: 0o755 });
@@ -88,28 +83,13 @@ function isCached(file, expected) {
   return false;
 }
 
-/**
- * The Node that runs this script, for targets that npm has no package of.
- * It must be the pinned version, on the target itself, and an ordinary Node without an application inside.
- */
-export function ownNode(target, version, self = process) {
-  const hint = `install Node ${version} on a ${target} machine and run the build there with it`;
-  if (hostTarget(self.platform, self.arch) !== target || self.versions.node !== version) {
-    const here = `${hostTarget(self.platform, self.arch)} with Node ${self.versions.node}`;
-    throw new BuildError(`"${target}" can only be built on such a machine by Node ${version}; this is ${here}`, {
-      hint,
-      code: 'no-node',
-    });
-  }
-  return { file: self.execPath, version };
-}
-
-/** The pinned Node of a target, from the cache or from npm: `{file, version}`. */
+/** The pinned Node of a target, from the cache or from its source: `{file, version}`. */
 export async function pinnedNode(target) {
   const { version, targets } = nodeLock();
-  if (!Object.hasOwn(targets, target)) return ownNode(target, version);
-  const pin = targets[target];
+  const pin = Object.hasOwn(targets, target) ? targets[target] : undefined;
+  if (pin === undefined) throw new BuildError(`there is no Node for "${target}"`, { code: 'no-node' });
   const folder = at('.cache', 'node', version, target);
+  if (pin.download !== undefined) return { file: await releasedNode(pin, { version, folder }), version };
   const file = join(folder, basename(pin.binary));
   if (!isCached(file, pin.sha256)) {
     await logStep(

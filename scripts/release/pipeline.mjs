@@ -10,7 +10,6 @@ import { notices } from './notices.mjs';
 import { assemble, captureCodeCache, makeBlob, seaConfig, seaTemplate } from './sea.mjs';
 import { runnerFor, smoke } from './smoke.mjs';
 import { hashInputs, isFresh, writeStamp } from './stamp.mjs';
-import { findStrip } from './strip.mjs';
 
 const NOTICES = 'THIRD_PARTY_NOTICES';
 const SCRIPT = 'mcpx.cjs';
@@ -32,7 +31,8 @@ async function buildExecutable(target, { root, file }) {
   await logStep('make', () => {
     const blob = makeBlob(seaConfig(seaTemplate(), { cached: runner !== undefined }), { builder, root, name });
     const draft = join(root, 'build', file);
-    const done = assemble({ node, blob, target, output: draft });
+    const cache = runner === undefined ? 'without a code cache' : 'with a code cache';
+    const done = [cache, ...assemble({ node, blob, target, output: draft })].join(', ');
     return `${file}, ${formatSize(statSync(draft).size)}, Node ${node.version}, ${done}`;
   });
   await smokeTest(join(root, 'build', file), target, runner);
@@ -90,7 +90,7 @@ export async function build({ targets, named = false, root = ROOT, entry }) {
 /** Builds what is not up to date; says so and returns at once when everything is. */
 export async function buildIfNeeded({ targets, named = false, force = false }) {
   const dist = join(ROOT, 'dist');
-  const tools = targets.flatMap((target) => [target, findStrip(target)?.version ?? '', String(runnerFor(target))]);
+  const tools = targets.flatMap((target) => [target, String(runnerFor(target))]);
   const name = named ? targets.join('+') : 'host';
   await withLockFile(join(ROOT, 'build', '.lock'), async () => {
     const inputs = hashInputs(ROOT, tools);

@@ -1,13 +1,13 @@
 /** One executable: the pinned Node, stripped, with a blob of our boot file, the app and its code cache inside, signed for macOS. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTempHome, INITIALIZE, INITIALIZED, LIST_TOOLS, runSession } from '../mcp-client.mjs';
 import { at, BuildError, projectVersion, readJson } from '../project.mjs';
 import { segmentLayout, signAdHoc, signatureProblems } from './macho.mjs';
 import { withFileProperties } from './pe.mjs';
-import { strip } from './strip.mjs';
+import { stripElf } from './strip.mjs';
 
 const IDENTIFIER = 'mcpx';
 /** Code and data that Node addresses directly: a build in which one of these moved would crash. */
@@ -82,14 +82,18 @@ function checkLayout(before, after) {
   }
 }
 
-/** Puts a blob into a copy of the target's Node. Returns what was done, in words. */
+/** Node's bytes as they have to be before anything is injected. */
+function prepared(bytes, target) {
+  if (target.startsWith('linux-')) return stripElf(bytes);
+  return target.startsWith('win-') ? withFileProperties(bytes, projectVersion()) : bytes;
+}
+
+/** Puts a blob into a copy of the target's Node. Returns the list of special steps, in words. */
 export function assemble({ node, blob, target, output }) {
   const mac = target.startsWith('darwin-');
   mkdirSync(dirname(output), { recursive: true });
-  copyFileSync(node.file, output);
-  chmodSync(output, 0o755);
-  const done = [strip(output, target)];
-  if (target.startsWith('win-')) writeFileSync(output, withFileProperties(readFileSync(output), projectVersion()));
+  writeFileSync(output, prepared(readFileSync(node.file), target), { mode: 0o755 });
+  const done = [];
   if (mac && process.platform === 'darwin') run('codesign', ['--remove-signature', output]);
   const before = mac ? segmentLayout(readFileSync(output)) : undefined;
   run(process.execPath, [script('inject.mjs'), output, blob]);
@@ -97,7 +101,7 @@ export function assemble({ node, blob, target, output }) {
     checkLayout(before, segmentLayout(readFileSync(output)));
     done.push(signMacho(output));
   }
-  return done.join(', ');
+  return done;
 }
 
 /** The committed template that every target's config is made from. */

@@ -4,7 +4,7 @@ import { type CAC, cac } from 'cac';
 import { EXIT_CODES, McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
 import { MODULE_COMMAND } from '../upstream/transports/transport.ts';
-import { versionLine } from '../version.ts';
+import { versionJson, versionLine, wantsVersionJson } from '../version.ts';
 import { type Command, type Lifecycle, longName, nameOf, namesOf, readFlags } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';
 import { print, printError } from './output.ts';
@@ -32,6 +32,10 @@ async function dispatch({ words, stdinIsTerminal, ...lifecycle }: CliOptions): P
   const [first] = words;
   if (words.length === 1 && (first === '-V' || first === '-v' || first === '--version')) {
     await print(versionLine());
+    return 0;
+  }
+  if (wantsVersionJson(words)) {
+    await print(versionJson('none'));
     return 0;
   }
   if (first === MODULE_COMMAND) return (await import('./module-child.ts')).run(words.slice(1), lifecycle);

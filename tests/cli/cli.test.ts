@@ -42,6 +42,13 @@ describe('help and version', () => {
     expect(shown.stdout).toMatch(/^mcpx\/\S+ \S+ node-v\S+\n$/);
   });
 
+  test('--version --json prints the facts of this program, here without a code cache', async () => {
+    expect(await mcpx('--version', '--json')).toBe(0);
+    const { node } = process.versions;
+    const facts = { platform: process.platform, arch: process.arch, node, codeCache: 'none' };
+    expect(JSON.parse(shown.stdout)).toMatchObject(facts);
+  });
+
   test('what an option implies is said where it does', async () => {
     expect(await mcpx('serve', '--help')).toBe(0);
     expect(shown.stdout.match(/; implies --http/g)).toHaveLength(2);

@@ -18,6 +18,12 @@ describe('first words', () => {
     expect([code, stderr]).toEqual([0, '']);
   });
 
+  test('--version --json names the state of the code cache, which V8 has accepted', async () => {
+    const { code, stdout } = await run(['--version', '--json'], emptyPlace());
+    expect(JSON.parse(stdout)).toMatchObject({ version: packageJson.version, codeCache: 'accepted' });
+    expect(code).toBe(0);
+  });
+
   test('help lists the commands, and one command in full', async () => {
     const all = await run(['help'], emptyPlace());
     expect(all.code).toBe(0);

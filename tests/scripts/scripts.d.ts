@@ -10,19 +10,24 @@ declare module '*/scripts/release/tar.mjs' {
 }
 declare module '*/scripts/release/node.mjs' {
   export interface Pin {
-    package: string;
+    package?: string;
+    download?: string;
     binary: string;
     integrity: string;
     sha256: string;
   }
   export function nodeLock(): { version: string; targets: Record<string, Pin> };
   export function verifyIntegrity(bytes: Buffer, integrity: string, subject: string): void;
-  export function verifyBinary(bytes: Buffer, expected: string, subject: string): void;
-  export function ownNode(
-    target: string,
-    version: string,
-    self?: { platform: string; arch: string; versions: { node: string }; execPath: string },
-  ): { file: string; version: string };
+}
+declare module '*/scripts/release/node-release.mjs' {
+  export function verifySha256(bytes: Buffer, expected: string, subject: string): void;
+  export function releasedNode(
+    pin: { download: string; binary: string; sha256: string },
+    options: { version: string; folder: string; dist?: string },
+  ): Promise<string>;
+}
+declare module '*/scripts/release/icon.mjs' {
+  export function drawIcon(size: number): Buffer;
 }
 declare module '*/scripts/release/stamp.mjs' {
   export function hashInputs(root?: string, tools?: string[]): string;
@@ -75,12 +80,13 @@ declare module '*/scripts/project.mjs' {
   export function at(...parts: string[]): string;
   export const ROOT: string;
   export const TARGETS: string[];
+  export function sha256(data: Buffer | string): string;
   export function hostTarget(platform?: string, arch?: string): string;
   export function executableName(target: string, options: { named: boolean }): string;
   export function expectedVersionLine(target: string, nodeVersion: string): string;
 }
 declare module '*/scripts/release/build.mjs' {
-  export function chosenTargets(names: string[], pinned: string[], host?: string): string[];
+  export function chosenTargets(names: string[], host?: string): string[];
 }
 declare module '*/scripts/start.mjs' {
   export function mcpxArguments(args: string[]): string[];
@@ -126,7 +132,7 @@ declare module '*/scripts/npm.mjs' {
   ): { command: string; args: string[]; shell: boolean };
 }
 declare module '*/scripts/release/strip.mjs' {
-  export function stripTools(target: string, host?: string): string[];
+  export function stripElf(bytes: Buffer): Buffer;
 }
 declare module '*/scripts/bench/start.mjs' {
   interface Row {
