@@ -1,6 +1,7 @@
 /** HTTP client for one origin: keep-alive sockets, redirects within the origin only, and no timeout by default. */
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { McpxError } from '../../errors.ts';
+import { type Authorization, isAuthStatus } from './authorization.ts';
 import { routeTo } from './proxy.ts';
 
 export interface HttpClient {
@@ -12,6 +13,7 @@ export interface HttpClient {
 
 export interface HttpRequest {
   method: 'POST' | 'GET' | 'DELETE';
+  /** The headers other than those of the `Authorization`; they win over them. */
   headers: OutgoingHttpHeaders;
   body?: string;
   /** True if the request may be sent again, possibly twice, after the peer has closed a keep-alive socket. */
@@ -35,7 +37,7 @@ const MAX_REDIRECTS = 5;
  */
 const IDLE_SOCKET = 4000;
 
-export function createHttpClient(address: string, name: string): HttpClient {
+export function createHttpClient(address: string, name: string, authorization: Authorization): HttpClient {
   let url = parseUrl(address, name);
   const route = routeTo(url, name);
   const agent = route.agent({ keepAlive: true, timeout: IDLE_SOCKET });
@@ -48,26 +50,39 @@ export function createHttpClient(address: string, name: string): HttpClient {
       flushed?.();
       flushed = undefined;
     };
-    const once = (via: Agent) =>
+    const once = (via: Agent, credentials: OutgoingHttpHeaders) =>
       new Promise<IncomingMessage>((resolve, reject) => {
-        const { method, headers } = wanted;
+        const { method } = wanted;
+        const headers = { ...credentials, ...wanted.headers };
         current = route.request(url, { method, headers, agent: via });
         current.once('response', resolve);
         current.once('finish', flush);
         current.on('error', (error) => reject(Object.assign(error, { reused: current?.reusedSocket })));
         current.end(wanted.body);
       });
-    const follow = async (): Promise<IncomingMessage> => {
+    const follow = async (credentials: OutgoingHttpHeaders): Promise<IncomingMessage> => {
       for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
         // The retry uses a new socket: other keep-alive sockets may be closed as well.
-        const response = await once(agent).catch((error) =>
-          canRepeat(error) ? once(route.agent()) : Promise.reject(error),
+        const response = await once(agent, credentials).catch((error) =>
+          canRepeat(error) ? once(route.agent(), credentials) : Promise.reject(error),
         );
         if (!isRedirect(response)) return response;
         discard(response);
         url = target(url, response, name);
       }
       throw new McpxError('protocol', `server "${name}" redirects in a circle`);
+    };
+    const authorized = async (): Promise<IncomingMessage> => {
+      const given = authorization.headers();
+      const sent = given instanceof Promise ? await given : given;
+      const response = await follow(sent);
+      const { statusCode: status = 0, headers } = response;
+      if (!isAuthStatus(status)) return response;
+      // A refused request did not run, so a tool call may be sent again too.
+      const again = await authorization.refused({ status, challenge: headers['www-authenticate'], sent });
+      if (!again || aborted) return response;
+      discard(response);
+      return follow(await authorization.headers());
     };
     const canRepeat = (error: Resettable) =>
       !aborted && error.reused === true && (wasKept(error) || wanted.repeatable) && isReset(error);
@@ -80,7 +95,7 @@ export function createHttpClient(address: string, name: string): HttpClient {
       clearTimeout(timer);
       flush();
     };
-    return { response: follow().finally(over), abort };
+    return { response: authorized().finally(over), abort };
   };
   return {
     start,

@@ -5,6 +5,7 @@ import { isOutOfHandles, MORE_HANDLES, OUT_OF_HANDLES } from '../../file-handles
 import { decode } from '../../wire/framing.ts';
 import { undelivered } from '../../wire/undelivered.ts';
 import type { Redactor } from '../secret-redactor.ts';
+import { type Authorization, isAuthStatus } from './authorization.ts';
 
 const ENDPOINT = 'check "url": it must be the address of an MCP endpoint, which often ends in /mcp or /sse';
 
@@ -17,18 +18,16 @@ export interface Refusal {
   inSession: boolean;
   /** Removes secrets: the body may quote the request. */
   redactor: Redactor;
+  /** Returns the error for status 401 and 403. */
+  authorization: Pick<Authorization, 'error'>;
 }
 
 /** Returns the error for a response with an error status. A JSON-RPC error in the body is relayed verbatim. */
 export function refusalError(refusal: Refusal): McpxError | RpcError {
   const { name, status, body } = refusal;
   if (isSessionLost(refusal)) return undelivered(`server "${name}" no longer knows the session (HTTP ${status})`);
+  if (isAuthStatus(status)) return refusal.authorization.error(status);
   const said = `HTTP ${status}${STATUS_CODES[status] ? ` ${STATUS_CODES[status]}` : ''}`;
-  if (status === 401 || status === 403) {
-    const what = status === 401 ? 'wants other credentials' : 'forbids access';
-    const hint = `set "headers" of server "${name}" in the config, such as {"Authorization": "Bearer \${TOKEN}"}`;
-    return new McpxError('auth', `server "${name}" ${what} (${said})`, { hint });
-  }
   const [first] = decode(body);
   if (first?.message && 'error' in first.message && first.message.error) {
     const { code, message, data } = first.message.error;

@@ -1,4 +1,4 @@
-/** The headers of every request in one HTTP session: configured headers, session id, protocol version. */
+/** The headers of MCP in each request of one HTTP session: session id and protocol version. */
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { McpxError } from '../../errors.ts';
 
@@ -16,10 +16,9 @@ export interface HttpSession {
 const SESSION_ID = /^[\x21-\x7e]+$/;
 const VERSION = /^[\w.-]{1,64}$/;
 
-export function createHttpSession(configured: Record<string, string>, name: string): HttpSession {
+export function createHttpSession(name: string): HttpSession {
   // Compression is not requested, because decompressed bodies would need their own size limit.
-  const fixed = { accept: 'application/json, text/event-stream', 'accept-encoding': 'identity' };
-  const base: OutgoingHttpHeaders = { ...lowerCased(configured), ...fixed };
+  const base: OutgoingHttpHeaders = { accept: 'application/json, text/event-stream', 'accept-encoding': 'identity' };
   let id: string | undefined;
   return {
     get id() {
@@ -39,8 +38,4 @@ export function createHttpSession(configured: Record<string, string>, name: stri
     },
     headers: (more) => ({ ...base, ...more }),
   };
-}
-
-function lowerCased(headers: Record<string, string>): OutgoingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -9,6 +9,7 @@ import { createPeer, type PeerHandlers } from '../../wire/peer.ts';
 import { handshake } from '../era/era.ts';
 import { createEraChannel } from '../era/era-channel.ts';
 import type { Handshake, Remembered } from '../handshake.ts';
+import { staticAuthorization } from '../http/authorization.ts';
 import { FETCH_LIMIT, launcherOf } from '../process/launcher.ts';
 import { quote } from '../process/process-errors.ts';
 import { createRedactor } from '../secret-redactor.ts';
@@ -60,6 +61,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     maxBytes,
     log,
     redactor,
+    authorization: staticAuthorization('url' in launch ? launch.headers : {}, spec.name),
     remembered: remembered?.transport,
     framing: remembered && (remembered.framing ?? 'newline'),
     ...(stderr && { stderr }),

@@ -9,6 +9,7 @@ import { type Id, isRecord, isRequest, isResponse, type Message, type RpcRespons
 import type { Receiver } from '../../wire/peer.ts';
 import { checkSize } from '../../wire/size-limit.ts';
 import { isUndelivered, undelivered } from '../../wire/undelivered.ts';
+import type { Authorization } from '../http/authorization.ts';
 import { createHttpClient, discard, type HttpClient, readText } from '../http/http-client.ts';
 import { networkError, refusalError } from '../http/http-errors.ts';
 import { createHttpSession, type HttpSession } from '../http/http-session.ts';
@@ -46,6 +47,7 @@ class HttpTransport implements Refusable {
   readonly #name: string;
   readonly #maxBytes: number;
   readonly #redactor: Redactor;
+  readonly #authorization: Authorization;
   readonly #client: HttpClient;
   readonly #session: HttpSession;
   readonly #streams: Streams;
@@ -67,13 +69,14 @@ class HttpTransport implements Refusable {
   #closed: Promise<void> | undefined;
   #refused: number | undefined;
 
-  constructor(launch: LaunchOf<'http' | 'auto'>, { name, maxBytes, log, redactor }: TransportOptions) {
+  constructor(launch: LaunchOf<'http' | 'auto'>, { name, maxBytes, log, redactor, authorization }: TransportOptions) {
     this.#name = name;
     this.#modern = createModernHeaders((tool, why) => log.warn(`"${name}.${tool}" is left out: ${why}`));
     this.#maxBytes = maxBytes;
     this.#redactor = redactor;
-    this.#client = createHttpClient(launch.url, name);
-    this.#session = createHttpSession(launch.headers, name);
+    this.#authorization = authorization;
+    this.#client = createHttpClient(launch.url, name, authorization);
+    this.#session = createHttpSession(name);
     this.#posts = createPostQueue({ name });
     this.#streams = createStreams({
       name,
@@ -222,6 +225,7 @@ class HttpTransport implements Refusable {
       retryAfter: response.headers['retry-after'],
       inSession: this.#session.id !== undefined,
       redactor: this.#redactor,
+      authorization: this.#authorization,
     });
   }
 

@@ -41,7 +41,7 @@ class SseTransport implements Refusable {
     this.#launch = launch;
     this.#options = options;
     this.#redactor = options.redactor;
-    this.#streamed = createHttpClient(launch.url, options.name);
+    this.#streamed = createHttpClient(launch.url, options.name, options.authorization);
     this.#posts = createPostQueue({ name: options.name });
   }
 
@@ -104,8 +104,8 @@ class SseTransport implements Refusable {
 
   /** Reads the stream to its end, which ends the connection; always rejects. */
   async #read(ready: () => void): Promise<never> {
-    const { name, maxBytes } = this.#options;
-    const headers = { ...this.#launch.headers, accept: 'text/event-stream', 'accept-encoding': 'identity' };
+    const { name, maxBytes, authorization } = this.#options;
+    const headers = { accept: 'text/event-stream', 'accept-encoding': 'identity' };
     this.#stream = this.#streamed.start({ method: 'GET', headers, repeatable: true });
     const response = await this.#stream.response;
     if (response.statusCode !== 200) throw await this.#refusal(response);
@@ -123,7 +123,7 @@ class SseTransport implements Refusable {
           const endpoint = this.#target(event.data);
           if (endpoint === undefined) response.destroy(this.#elsewhere());
           else {
-            this.#endpoint = createHttpClient(endpoint, name);
+            this.#endpoint = createHttpClient(endpoint, name, authorization);
             ready();
           }
         }
@@ -154,7 +154,6 @@ class SseTransport implements Refusable {
     const { name } = this.#options;
     if (this.#closed || this.#endpoint === undefined) throw undelivered(`the connection to server "${name}" is closed`);
     const headers = {
-      ...this.#launch.headers,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'accept-encoding': 'identity',
@@ -178,7 +177,7 @@ class SseTransport implements Refusable {
   }
 
   async #refusal(response: IncomingMessage): Promise<Error> {
-    const { name } = this.#options;
+    const { name, authorization } = this.#options;
     this.#refused = response.statusCode;
     return refusalError({
       name,
@@ -187,6 +186,7 @@ class SseTransport implements Refusable {
       retryAfter: response.headers['retry-after'],
       inSession: this.#endpoint !== undefined,
       redactor: this.#redactor,
+      authorization,
     });
   }
 }

@@ -2,6 +2,7 @@
 import type { Launch } from '../../config/env.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Channel } from '../../wire/peer.ts';
+import type { Authorization } from '../http/authorization.ts';
 import type { Redactor } from '../secret-redactor.ts';
 
 /** The steps of a stop in ms: the wait after stdin is closed, then the wait after SIGTERM. SIGKILL follows. */
@@ -37,6 +38,8 @@ export interface TransportOptions {
   log: Log;
   /** Removes secrets from quoted output of the upstream. */
   redactor: Redactor;
+  /** The credentials for a URL; a transport without a URL does not use it. */
+  authorization: Authorization;
   /** Receives every line that a process writes to stderr. */
   stderr?: (line: string) => void;
   /** The cached transport of a URL without a type; it is tried first. */

@@ -1,5 +1,5 @@
 /** An upstream over WebSocket: one message per text frame, subprotocol `mcp`, and periodic pings. */
-import type { Agent, IncomingMessage } from 'node:http';
+import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import WebSocket from 'ws';
 import { McpxError } from '../../errors.ts';
 import { decode, reportInvalid } from '../../wire/framing.ts';
@@ -7,6 +7,7 @@ import { isRequest, type Message } from '../../wire/message.ts';
 import type { Receiver } from '../../wire/peer.ts';
 import { checkSize } from '../../wire/size-limit.ts';
 import { undelivered } from '../../wire/undelivered.ts';
+import { isAuthStatus } from '../http/authorization.ts';
 import { readText } from '../http/http-client.ts';
 import { networkError, refusalError } from '../http/http-errors.ts';
 import { routeTo } from '../http/proxy.ts';
@@ -40,8 +41,8 @@ export interface WsOptions extends TransportOptions {
   ping?: number;
 }
 
-export function openWs(launch: LaunchOf<'ws'>, options: WsOptions): Transport {
-  return new WsTransport(launch, options);
+export async function openWs(launch: LaunchOf<'ws'>, options: WsOptions): Promise<Transport> {
+  return new WsTransport(launch, options, await options.authorization.headers());
 }
 
 class WsTransport implements Transport {
@@ -52,6 +53,10 @@ class WsTransport implements Transport {
   /** The agent for a connection through a proxy. */
   readonly #agent: { agent?: Agent };
   #socket: WebSocket;
+  /** The headers of the upgrade request. */
+  #credentials: OutgoingHttpHeaders;
+  /** True after an upgrade was sent again with other credentials. */
+  #renewed = false;
   #floodGuard: FloodGuard | undefined;
   #receiver: Receiver | undefined;
   /** Messages that were sent before the connection was open. */
@@ -62,7 +67,8 @@ class WsTransport implements Transport {
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => undefined;
 
-  constructor(launch: LaunchOf<'ws'>, options: WsOptions) {
+  constructor(launch: LaunchOf<'ws'>, options: WsOptions, credentials: OutgoingHttpHeaders) {
+    this.#credentials = credentials;
     this.#options = options;
     this.#redactor = options.redactor;
     this.#launch = launch;
@@ -107,11 +113,13 @@ class WsTransport implements Transport {
   }
 
   #connect(...protocols: string[]): WebSocket {
-    const { url, headers } = this.#launch;
+    const { url } = this.#launch;
     const { maxBytes, name } = this.#options;
     try {
-      const options = { headers, maxPayload: maxBytes, perMessageDeflate: false, autoPong: false, ...this.#agent };
-      const socket = new WebSocket(url, protocols, options);
+      const socket = new WebSocket(url, protocols, {
+        ...{ headers: this.#credentials as Record<string, string>, maxPayload: maxBytes },
+        ...{ perMessageDeflate: false, autoPong: false, ...this.#agent },
+      });
       this.#watch(socket);
       return socket;
     } catch (error) {
@@ -144,7 +152,7 @@ class WsTransport implements Transport {
     socket.on('ping', floodGuard.noise);
     answerPings(socket);
     socket.once('unexpected-response', (_request, response: IncomingMessage) => void this.#refused(response));
-    socket.on('error', (error) => this.#failed(error));
+    socket.on('error', (error) => socket === this.#socket && this.#failed(error));
     socket.once('close', (code, reason) => {
       if (socket !== this.#socket) return;
       this.#finish(this.#failure ?? this.#closing(code, reason.toString('utf8')));
@@ -183,17 +191,33 @@ class WsTransport implements Transport {
 
   /** Handles an HTTP response to the upgrade request. */
   async #refused(response: IncomingMessage): Promise<void> {
-    const { name } = this.#options;
+    const { name, authorization } = this.#options;
+    const { statusCode: status = 0, headers } = response;
     const body = await readText(response, MAX_ERROR_BODY, name).catch(() => '');
+    if (isAuthStatus(status) && (await this.#renews(status, headers['www-authenticate']))) return;
     this.#failure = refusalError({
       name,
-      status: response.statusCode ?? 0,
+      status,
       body,
-      retryAfter: response.headers['retry-after'],
+      retryAfter: headers['retry-after'],
       inSession: false,
       redactor: this.#redactor,
+      authorization,
     });
     this.#socket.terminate();
+  }
+
+  /** Sends the upgrade once more if other credentials are available. */
+  async #renews(status: number, challenge: string | undefined): Promise<boolean> {
+    const { authorization } = this.#options;
+    const again = await authorization.refused({ status, challenge, sent: this.#credentials });
+    if (!again || this.#renewed || this.#over) return false;
+    this.#renewed = true;
+    this.#credentials = await authorization.headers();
+    const refused = this.#socket;
+    this.#socket = this.#connect('mcp');
+    refused.terminate();
+    return true;
   }
 
   #closing(code: number, reason: string): McpxError {

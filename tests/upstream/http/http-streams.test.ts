@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type connect, createServer } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
+import { staticAuthorization } from '../../../src/upstream/http/authorization.ts';
 import { networkError } from '../../../src/upstream/http/http-errors.ts';
 import { createRedactor } from '../../../src/upstream/secret-redactor.ts';
 import { openHttp } from '../../../src/upstream/transports/http.ts';
@@ -159,7 +160,10 @@ describe('the end of an HTTP conversation', () => {
 });
 
 describe('the HTTP transport itself', () => {
-  const options = { name: 'x', maxBytes: 16 * 1024 * 1024, log: recorder().log, redactor: createRedactor([]) };
+  const options = {
+    ...{ name: 'x', maxBytes: 16 * 1024 * 1024, log: recorder().log },
+    ...{ redactor: createRedactor([]), authorization: staticAuthorization({}, 'x') },
+  };
   const note = (text: string): Message => ({ jsonrpc: '2.0', method: 'n', params: { text } });
 
   test('refuses more for an upstream that does not read', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Launch } from '../../../src/config/env.ts';
+import { staticAuthorization } from '../../../src/upstream/http/authorization.ts';
 import { openProcess } from '../../../src/upstream/process/process.ts';
 import { createRedactor } from '../../../src/upstream/secret-redactor.ts';
 import type { LaunchOf, Transport } from '../../../src/upstream/transports/transport.ts';
@@ -24,7 +25,10 @@ function open(command: string, args: string[], more: Partial<LaunchOf<'stdio'>> 
     ...more,
   };
   const { log, lines } = recorder();
-  const transport = openProcess(launch, { name: 'x', maxBytes: 1024 * 1024, log, redactor: createRedactor(secrets) });
+  const transport = openProcess(launch, {
+    ...{ name: 'x', maxBytes: 1024 * 1024, log },
+    ...{ redactor: createRedactor(secrets), authorization: staticAuthorization({}, 'x') },
+  });
   cleanup(() => transport.close({ eof: 0, term: 0 }));
   const messages: Message[] = [];
   const closed = new Promise<Error | undefined>((resolve) => {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
+import { staticAuthorization } from '../../../src/upstream/http/authorization.ts';
 import { createRedactor } from '../../../src/upstream/secret-redactor.ts';
 import { answerPings, openWs } from '../../../src/upstream/transports/ws.ts';
 import type { Message } from '../../../src/wire/message.ts';
@@ -135,13 +136,14 @@ describe('a conversation over WebSocket', () => {
 });
 
 describe('the heartbeat', () => {
-  const open = (url: string) => {
+  const open = async (url: string) => {
     const launch = { type: 'ws' as const, url, headers: {} };
-    const transport = openWs(launch, {
+    const transport = await openWs(launch, {
       name: 'x',
       maxBytes: 1000,
       log: recorder().log,
       redactor: createRedactor([]),
+      authorization: staticAuthorization({}, 'x'),
       ping: 30,
     });
     cleanup(() => transport.close({ eof: 0, term: 0 }));
@@ -154,14 +156,14 @@ describe('the heartbeat', () => {
 
   test('finds out when the far side is silent', async () => {
     const server = await serveWs(undefined, { autoPong: false });
-    const { closed } = open(server.url);
+    const { closed } = await open(server.url);
     expect((await closed)?.message).toBe('server "x" no longer answers pings');
   });
 
   test('goes on while it is answered, and sends what was sent early', async () => {
     let pings = 0;
     const server = await serveWs();
-    const { transport } = open(server.url);
+    const { transport } = await open(server.url);
     transport.send({ jsonrpc: '2.0', id: 1, method: 'x' });
     await until(() => server.sockets.length === 1);
     server.sockets[0]?.on('ping', () => pings++);

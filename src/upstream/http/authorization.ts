@@ -1,0 +1,42 @@
+/** Decides the credentials of each HTTP request to one upstream, and learns which requests were refused. */
+import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
+import { McpxError } from '../../errors.ts';
+
+/** Used by all transports with a URL: for each request over http and sse, and for each upgrade over ws. */
+export interface Authorization {
+  /** Returns the configured headers and the credentials, with lower-case names; a promise only if they are fetched. */
+  headers(): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>;
+  /** Learns about a response with status 401 or 403; resolves with true if the request is sent once more. */
+  refused(refusal: AuthRefusal): boolean | Promise<boolean>;
+  /** Returns the error for a request that stays refused. */
+  error(status: number): McpxError;
+}
+
+export interface AuthRefusal {
+  status: number;
+  /** The `WWW-Authenticate` header of the response. */
+  challenge: string | undefined;
+  /** The headers that `headers` returned for this request. */
+  sent: OutgoingHttpHeaders;
+}
+
+/** Returns true for a status that means refused credentials. */
+export function isAuthStatus(status: number | undefined): boolean {
+  return status === 401 || status === 403;
+}
+
+/** Sends the headers of the config with each request; other credentials are not available after a refusal. */
+export function staticAuthorization(configured: Record<string, string>, name: string): Authorization {
+  const headers = lowerCased(configured);
+  return { headers: () => headers, refused: () => false, error: (status) => refusedCredentials(status, name) };
+}
+
+function refusedCredentials(status: number, name: string): McpxError {
+  const what = status === 401 ? 'wants other credentials' : 'forbids access';
+  const hint = `set "headers" of server "${name}" in the config, such as {"Authorization": "Bearer \${TOKEN}"}`;
+  return new McpxError('auth', `server "${name}" ${what} (HTTP ${status} ${STATUS_CODES[status]})`, { hint });
+}
+
+function lowerCased(headers: Record<string, string>): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
