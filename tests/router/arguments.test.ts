@@ -59,6 +59,7 @@ const PASSING: [string, unknown, unknown][] = [
   ],
   [
     'a text under a condition on a format',
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     closed({ to: { type: 'string', if: { format: 'email' }, else: { maxLength: 2 }, then: { maxLength: 2 } } }),
     { to: 'Ada Lovelace' },
   ],
