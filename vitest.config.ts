@@ -25,6 +25,8 @@ export default defineConfig({
     // Limits for what hangs, not for what is slow: tests must pass on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // One file per processor; by default vitest leaves one processor of two idle.
+    maxWorkers: '100%',
     expect: { poll: { timeout: PATIENCE } },
     coverage: {
       provider: 'v8',

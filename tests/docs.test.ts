@@ -79,6 +79,8 @@ function faultOf(line: string): string | undefined {
   const family = COMMANDS.some(({ usage }) => nameOf(usage).startsWith(`${plain[0]} `)) && plain.length === 1;
   if (plain.length > 0 && command === undefined && !family) return `no such command: ${line}`;
   const known = [...(command?.options ?? []), ...GLOBAL_OPTIONS].flatMap(({ flags: all }) => namesOf(all));
+  // The version has a JSON form although it is an option and not a command.
+  if (flags.includes('--version')) known.push('--json');
   const unknown = flags.find((flag) => !known.includes(flag));
   return unknown === undefined ? undefined : `no such option: ${unknown} in ${line}`;
 }

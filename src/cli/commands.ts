@@ -22,7 +22,7 @@ const SOURCE = [CONFIG, PROFILE, DEMO];
 
 export const GLOBAL_OPTIONS: Option[] = [
   { flags: '-h, --help', doc: 'show help' },
-  { flags: '-V, --version', doc: 'show the version' },
+  { flags: '-V, --version', doc: 'show the version; with --json as JSON' },
   { flags: '--no-color', doc: 'disable colours' },
 ];
 
