@@ -18,6 +18,11 @@ const QUESTIONS = TEXT.trim()
   .split('\n')
   .map((line) => JSON.parse(line) as { query: string; want: string[] });
 
+interface SearchSet {
+  servers: { name: string; tools: { name: string; description: string }[] }[];
+  queries: { query: string; want: string[] }[];
+}
+
 describe('the questions', () => {
   it('are more than 130, a third of them in Chinese, in two halves, none twice', () => {
     const chinese = QUESTIONS.filter(({ query }) => languageOf(query) === 'Chinese').length;
@@ -39,6 +44,25 @@ describe('the questions', () => {
     const asked = readQueries(TEXT, servers);
     expect(asked.length).toBeGreaterThan(1);
     expect(asked.every(({ want }) => want.join() === 'everything.get-sum')).toBe(true);
+  });
+});
+
+describe('the questions in Chinese about servers in Chinese', () => {
+  const { servers, queries }: SearchSet = JSON.parse(
+    readFileSync(join(ROOT, 'tests/fixtures/search/sets/chinese.json'), 'utf8'),
+  );
+
+  it('are more than 150, none twice, and each wants tools that exist', () => {
+    const tools = new Set(servers.flatMap(({ name, tools }) => tools.map((tool) => `${name}.${tool.name}`)));
+    expect(queries.length).toBeGreaterThan(150);
+    expect(new Set(queries.map(({ query }) => query)).size).toBe(queries.length);
+    expect(queries.filter(({ query }) => languageOf(query) !== 'Chinese')).toEqual([]);
+    expect(queries.filter(({ want }) => want.length === 0 || want.some((name) => !tools.has(name)))).toEqual([]);
+  });
+
+  it('are about tools that are described in Chinese', () => {
+    const described = servers.flatMap(({ tools }) => tools.map(({ description }) => description));
+    expect(described.filter((text) => languageOf(text) !== 'Chinese')).toEqual([]);
   });
 });
 
