@@ -287,6 +287,29 @@ declare module '*/scripts/bench/token-catalogs.mjs' {
   export function madeUpCatalogs(): Catalog[];
   export function serveCatalogs(catalogs: Catalog[]): Promise<{ url: string; close(): Promise<void> }>;
 }
+declare module '*/scripts/bench/task-world.mjs' {
+  export interface TaskCall {
+    query: string;
+    tool: string;
+    arguments: Record<string, unknown>;
+    answer: unknown;
+    from?: Record<string, string>;
+    reads?: number[];
+    after?: number[];
+  }
+  export interface Task {
+    id: string;
+    say: string;
+    calls: TaskCall[];
+  }
+  export function readServers(): {
+    name: string;
+    instructions?: string;
+    tools: { name: string; inputSchema: Record<string, unknown>; outputSchema?: Record<string, unknown> }[];
+  }[];
+  export function readTasks(): Task[];
+  export function neededBy(call: Pick<TaskCall, 'from' | 'reads' | 'after'>): number[];
+}
 declare module '*/scripts/bench/token-types.mjs' {
   export function invalidTypes(tools: Record<string, unknown>[]): Promise<{ checked: number; said: string }>;
 }
