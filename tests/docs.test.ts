@@ -1,37 +1,32 @@
-/** Holds the documents to the program: commands, options, output, config examples, links, exit codes, and the two READMEs in step. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { afterAll, describe, expect, test } from 'vitest';
-import { createApp } from '../src/app/app.ts';
+/** Compares the documents with the program: commands, options, links, settings, exit codes. English and Chinese pages are in step. */
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { longName, nameOf, namesOf } from '../src/cli/command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from '../src/cli/commands.ts';
 import { DEFAULTS } from '../src/config/config.ts';
 import { type Field, SERVER } from '../src/config/fields.ts';
 import { jsonSchema } from '../src/config/json-schema.ts';
-import { demoConfig, loadConfig } from '../src/config/load.ts';
 import { EXIT_CODES } from '../src/errors.ts';
-import { SILENT } from '../src/observe/log.ts';
-import { readModule, runTool } from '../src/upstream/transports/module-tools.ts';
-import { anchorOf, type CodeBlock, type Document, readMarkdown } from './setup/markdown.ts';
-import { shellWords, typeLine } from './setup/terminal.ts';
-import { PATIENCE } from './setup/until.ts';
+import {
+  CHINESE,
+  chineseOf,
+  DOCUMENTS,
+  ENGLISH,
+  linesOf,
+  type Page,
+  pageOf,
+  pathOf,
+  tableOf,
+  textOf,
+} from './setup/documents.ts';
+import { anchorOf } from './setup/markdown.ts';
+import { shellWords } from './setup/terminal.ts';
 
-const ROOT = resolve(import.meta.dirname, '..');
-const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-const FILES = readdirSync(ROOT).filter((file) => file.endsWith('.md'));
-const DOCUMENTS = FILES.map((file) => ({ file, text: text(file), ...readMarkdown(text(file)) }));
-const documentOf = (file: string) => readMarkdown(text(file));
-const ENGLISH = documentOf('README.md');
-const CHINESE = documentOf('README.zh-CN.md');
-const SCRIPTS: Record<string, string> = JSON.parse(text('package.json')).scripts;
-
-const folder = mkdtempSync(join(tmpdir(), 'mcpx-docs-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const SCRIPTS: Record<string, string> = JSON.parse(textOf('package.json')).scripts;
 
 /** Pages of the repository itself, relative to where its host shows a document. */
-const GITHUB_PAGES = ['../../releases', '../../security/advisories/new'];
+const GITHUB_PAGE = /^(?:\.\.\/)+(?:releases|security\/advisories\/new)$/;
 
 const BANNED = [
   { what: 'registry host', found: /registry\.[\w.-]+\.\w+|\b(?:artifactory|verdaccio|npmmirror|nexus)\b/i },
@@ -46,28 +41,6 @@ const BANNED = [
     found: /\b(?:blazing|seamless|effortless|revolutionary|cutting-edge|world-class|game-chang\w+|supercharge\w*)\b/i,
   },
 ];
-
-/** Command lines in fences and in sentences: pipelines apart, without prompts, variables in front, and comments. */
-function linesOf({ blocks, spans }: Pick<Document, 'blocks' | 'spans'>): string[] {
-  const typed = blocks.flatMap((block) => {
-    if (block.language === 'console') return sessionsOf(block).map(({ line }) => line);
-    return block.language === 'sh' ? block.text.replaceAll('\\\n', ' ').split('\n') : [];
-  });
-  return [...typed, ...spans]
-    .flatMap((line) => line.replace(/\s#.*$/, '').split(/\s(?:\||&&|;)\s/))
-    .map((line) => line.replace(/^(?:[A-Z_]+=\S*\s+)+/, '').trim());
-}
-
-/** What a `console` block shows: each line after `$`, with the output under it. */
-function sessionsOf({ text: shown }: Pick<CodeBlock, 'text'>): { line: string; output: string }[] {
-  return shown
-    .split(/^\$ /m)
-    .slice(1)
-    .map((part) => {
-      const [line = '', ...output] = part.split('\n');
-      return { line, output: output.join('\n').trimEnd() };
-    });
-}
 
 /** What is wrong with a line that begins with `mcpx`. `<…>` and `…` stand for something the reader fills in. */
 function faultOf(line: string): string | undefined {
@@ -85,40 +58,13 @@ function faultOf(line: string): string | undefined {
   return unknown === undefined ? undefined : `no such option: ${unknown} in ${line}`;
 }
 
-/** A config as it loads, with unknown keys as errors. */
-function load(written: string) {
-  const file = join(folder, 'config.json');
-  writeFileSync(file, written);
-  return loadConfig({ files: [file], strict: true }).config;
-}
-
 /** The keys in the paragraph on keys without effect; those after `http` are its own. */
 function withoutEffect(): string[] {
-  const paragraph = ENGLISH.prose.split(/\n\n/).find((part) => part.includes('**no effect**')) ?? '';
+  const paragraphs = ENGLISH.flatMap(({ prose }) => prose.split(/\n\n/));
+  const paragraph = paragraphs.find((part) => part.includes('**no effect**')) ?? '';
   const spans = [...paragraph.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
   const http = spans.indexOf('http');
   return [...spans.slice(0, http), ...spans.slice(http + 1).map((key) => `http.${key}`)];
-}
-
-/** What a model reads when it calls `inspect` or `exec` on the demo. */
-async function askCompact(name: string, args: unknown): Promise<string> {
-  const app = createApp(demoConfig(), { log: SILENT });
-  try {
-    const { front } = app.open({ profile: 'default', downstream: { key: 'docs', notify: () => undefined } });
-    const params = { name, arguments: args };
-    const result = (await front.request(
-      { method: 'tools/call', params },
-      { signal: AbortSignal.timeout(PATIENCE) },
-    )) as {
-      content: { text: string }[];
-    };
-    return result.content
-      .map((block) => block.text)
-      .join('')
-      .replace(/\n$/, '');
-  } finally {
-    await app.stop();
-  }
 }
 
 describe.each(DOCUMENTS)('$file', (document) => {
@@ -138,24 +84,24 @@ describe.each(DOCUMENTS)('$file', (document) => {
       expect(Object.keys(SCRIPTS), line).toContain(name);
       const file = /scripts\/[\w/-]+\.mjs/.exec(SCRIPTS[name] ?? '')?.[0];
       const own = name === 'start' ? [] : [...rest.matchAll(/--([a-z]+)/g)].map(([, option]) => option);
-      for (const option of own) expect(text(file ?? 'package.json'), line).toContain(`${option}: {`);
+      for (const option of own) expect(textOf(file ?? 'package.json'), line).toContain(`${option}: {`);
     }
   });
 
   test('has links that lead somewhere', () => {
     const wrong = document.links.filter((link) => {
-      if (/^https:\/\//.test(link) || GITHUB_PAGES.includes(link)) return false;
+      if (/^https:\/\//.test(link) || GITHUB_PAGE.test(link)) return false;
       const [path = '', anchor] = link.split('#');
-      const file = path === '' ? document.file : path;
-      if (!existsSync(join(ROOT, dirname(document.file), file))) return true;
-      return anchor !== undefined && !documentOf(file).headings.some((heading) => anchorOf(heading.text) === anchor);
+      const file = path === '' ? document.file : join(dirname(document.file), path);
+      if (!existsSync(pathOf(file))) return true;
+      return anchor !== undefined && !pageOf(file).headings.some((heading) => anchorOf(heading.text) === anchor);
     });
     expect(wrong).toEqual([]);
   });
 
   test('names only source files and folders that exist', () => {
     const paths = document.spans.filter((span) => /^(?:src|scripts|tests|\.github|\.ci)\/[\w./-]*$/.test(span));
-    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    expect(paths.filter((path) => !existsSync(pathOf(path)))).toEqual([]);
   });
 
   test.each(BANNED)('has no $what', ({ found }) => {
@@ -163,55 +109,86 @@ describe.each(DOCUMENTS)('$file', (document) => {
   });
 });
 
-describe('the two READMEs', () => {
-  test('have the same headings, level by level', () => {
-    expect(CHINESE.headings.map(({ level }) => level)).toEqual(ENGLISH.headings.map(({ level }) => level));
-    expect(ENGLISH.headings.length).toBeGreaterThan(10);
+describe('the README', () => {
+  const both = ['README.md', 'README.zh-CN.md'].map(pageOf);
+
+  test.each(both)('$file is short: at most 250 lines and 10 KB', ({ text }) => {
+    expect(text.split('\n').length).toBeLessThanOrEqual(250);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(10_000);
   });
 
-  test('have the same code blocks, byte by byte', () => {
-    const plain = ({ blocks }: Document) => blocks.map(({ language, text: code }) => ({ language, code }));
-    expect(plain(CHINESE)).toEqual(plain(ENGLISH));
-    expect(ENGLISH.blocks.length).toBeGreaterThan(10);
-  });
-
-  test('name the same things in code', () => {
-    const sorted = ({ spans }: Document) => [...new Set(spans)].sort();
-    expect(sorted(CHINESE)).toEqual(sorted(ENGLISH));
-  });
-
-  test('have the same exit codes as the program', () => {
-    const codes = [...new Set([0, 130, ...Object.values(EXIT_CODES)])].sort((a, b) => a - b);
-    for (const { tables } of [ENGLISH, CHINESE]) {
-      const listed = tables.find((rows) => rows[0]?.[0] === '0');
-      expect(listed?.map(([code]) => Number(code))).toEqual(codes);
-    }
+  test.each([
+    { readme: 'README.md', pages: ENGLISH },
+    { readme: 'README.zh-CN.md', pages: CHINESE },
+  ])('$readme has a link to every page of its language', ({ readme, pages }) => {
+    const { links } = pageOf(readme);
+    const files = pages.map(({ file }) => file).filter((file) => file !== readme);
+    expect(files.filter((file) => !links.includes(file))).toEqual([]);
   });
 });
 
-describe('what the README says of the config', () => {
-  test('every variable and every key that it names exists', () => {
-    const source = readdirSync(join(ROOT, 'src/config')).map((file) => text(join('src/config', file)));
-    const variables = ENGLISH.spans.filter((span) => /^MCPX_[A-Z_]+$/.test(span));
+test('every English page has a Chinese one, and no other Chinese page exists', () => {
+  const names = (pages: Page[]) => pages.map(({ file }) => file).sort();
+  expect(names(CHINESE)).toEqual(ENGLISH.map(({ file }) => chineseOf(file)).sort());
+});
+
+describe.each(ENGLISH)('$file and its Chinese page', (english) => {
+  const chinese = pageOf(chineseOf(english.file));
+
+  test('have the same headings, level by level', () => {
+    expect(chinese.headings.map(({ level }) => level)).toEqual(english.headings.map(({ level }) => level));
+  });
+
+  test('have the same code blocks, byte by byte', () => {
+    const plain = ({ blocks }: Page) => blocks.map(({ language, text: code }) => ({ language, code }));
+    expect(plain(chinese)).toEqual(plain(english));
+  });
+
+  test('name the same things in code', () => {
+    const sorted = ({ spans }: Page) => [...new Set(spans)].sort();
+    expect(sorted(chinese)).toEqual(sorted(english));
+  });
+
+  test('link to the same pages, each in its language', () => {
+    const inLanguage = english.links.map((link) => link.replace(/#.*$/, ''));
+    const pages = ENGLISH.map(({ file }) => file);
+    const target = (page: Page, link: string) => join(dirname(page.file), link);
+    const expected = inLanguage.map((link) => target(english, link)).filter((file) => pages.includes(file));
+    const found = chinese.links.map((link) => target(chinese, link.replace(/#.*$/, '')));
+    expect(expected.filter((file) => !found.includes(chineseOf(file)))).toEqual([]);
+  });
+});
+
+test.each([{ pages: ENGLISH }, { pages: CHINESE }])('the documents have the exit codes of the program', ({ pages }) => {
+  const codes = [...new Set([0, 130, ...Object.values(EXIT_CODES)])].sort((a, b) => a - b);
+  expect(tableOf(pages, '0').map(([code]) => Number(code))).toEqual(codes);
+});
+
+describe('what the documents say of the config', () => {
+  const spans = ENGLISH.flatMap((page) => page.spans);
+
+  test('every variable and every key that they name exists', () => {
+    const source = readdirSync(pathOf('src/config')).map((file) => textOf(join('src/config', file)));
+    const variables = spans.filter((span) => /^MCPX_[A-Z_]+$/.test(span));
     expect(variables.length).toBeGreaterThan(5);
     expect(variables.filter((name) => !source.some((code) => code.includes(`'${name}'`)))).toEqual([]);
-    const keys = ENGLISH.spans.filter((span) => Object.hasOwn(DEFAULTS, span.replace(/\..*$/, '')));
+    const keys = spans.filter((span) => Object.hasOwn(DEFAULTS, span.replace(/\..*$/, '')));
     expect(keys.length).toBeGreaterThan(5);
     const lookUp = (key: string) => key.split('.').reduce<unknown>((value, part) => Object(value)[part], DEFAULTS);
     expect(keys.filter((key) => lookUp(key) === undefined)).toEqual([]);
   });
 
-  const kinds = ENGLISH.tables.find((rows) => rows[0]?.[0] === '`stdio`') ?? [];
-  test('it lists every type of server', () => {
+  const kinds = tableOf(ENGLISH, '`stdio`');
+  test('they list every type of server', () => {
     const listed = kinds.map(([type = '']) => type.replaceAll('`', ''));
     const { values } = SERVER.type as Extract<Field, { kind: 'enum' }>;
     expect([...listed, 'auto'].sort()).toEqual([...values].sort());
   });
 
   test('a setting that nothing reads is listed without effect', () => {
-    const outside = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    const outside = readdirSync(pathOf('src'), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.startsWith('config'))
-      .map((file) => text(join('src', file)).replace(/\/\*[\s\S]*?\*\//g, ''));
+      .map((file) => textOf(join('src', file)).replace(/\/\*[\s\S]*?\*\//g, ''));
     const isRead = (key: string) => outside.some((code) => new RegExp(`\\b${key.replace(/^.*\./, '')}\\b`).test(code));
     const keys = Object.entries(DEFAULTS).flatMap(([section, value]) =>
       typeof value === 'object' ? Object.keys(value).map((name) => `${section}.${name}`) : [section],
@@ -220,114 +197,34 @@ describe('what the README says of the config', () => {
     const covered = (key: string) => listed.includes(key) || listed.includes(key.replace(/\..*$/, ''));
     expect(keys.filter((key) => !isRead(key) && !covered(key))).toEqual([]);
   });
-
-  const shapes = ENGLISH.tables.find((rows) => rows[0]?.[0] === '`mcpServers`') ?? [];
-  test.each(shapes.map(([key = '']) => key.replaceAll('`', '')))('servers under "%s" are found', (key) => {
-    const servers = { one: { command: 'one' } };
-    const { profiles, warnings } = load(
-      JSON.stringify({ [key]: key === 'schemas' ? { a: { mcpServers: servers } } : servers }),
-    );
-    expect(warnings).toEqual([]);
-    expect(profiles.flatMap((profile) => profile.servers).map(({ name }) => name)).toEqual(['one']);
-  });
-});
-
-describe('what the README shows', () => {
-  const sessions = ENGLISH.blocks.filter(({ language }) => language === 'console').flatMap(sessionsOf);
-
-  test.each(sessions.filter(({ line }) => !line.startsWith('mcpx demo')))(
-    '$line prints what is shown',
-    async (shown) => {
-      expect((await typeLine(shown.line)).text).toBe(shown.output);
-    },
-  );
-
-  test.each(sessions.filter(({ line }) => line.startsWith('mcpx demo')))(
-    '$line prints every line shown',
-    async (shown) => {
-      const { text: printed, code } = await typeLine(`${shown.line} --port 0`, 'Ctrl-C');
-      const lines = printed.replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:3095').split('\n');
-      expect(code).toBe(0);
-      expect(lines).toEqual(expect.arrayContaining(shown.output.split('\n').filter((line) => line !== '…')));
-    },
-  );
-
-  const calls = ENGLISH.blocks.filter((block) => /^(?:inspect|exec) \{/.test(block.text));
-
-  test.each(calls)('the call in line $line is answered as shown', async ({ text: shown }) => {
-    const [, name = '', args = '', answer] = /^(\w+) (\{.*\})\n\n([\s\S]*)$/.exec(shown) ?? [];
-    expect(await askCompact(name, JSON.parse(args))).toBe(answer);
-  });
-
-  test('it shows a session in a terminal, a call and configs', () => {
-    const configs = ENGLISH.blocks.filter(({ language }) => language === 'jsonc');
-    expect([sessions.length > 2, calls.length > 0, configs.length > 2]).toEqual([true, true, true]);
-  });
-
-  test.each(ENGLISH.blocks.filter(({ language }) => language === 'jsonc'))(
-    'the config in line $line loads without a warning',
-    ({ text: written }) => {
-      const { profiles, warnings } = load(written);
-      expect(warnings).toEqual([]);
-      expect(profiles.flatMap(({ servers }) => servers).length).toBeGreaterThan(0);
-    },
-  );
-
-  test('the module of local tools loads, and its tools answer', async () => {
-    const [example, ...others] = ENGLISH.blocks.filter(({ language }) => language === 'js');
-    expect(others).toEqual([]);
-    const file = join(folder, 'notes.mjs');
-    writeFileSync(file, example?.text ?? '');
-    const { tools } = readModule({ ...(await import(/* @vite-ignore */ pathToFileURL(file).href)) }, file);
-    const tool = tools.get('add_note');
-    if (tool === undefined) throw new Error('the example has no tool "add_note"');
-    const context = { signal: AbortSignal.timeout(PATIENCE), progress: () => undefined };
-    const answers = [await runTool(tool, { text: 'milk' }, context), await runTool(tool, { text: 'tea' }, context)];
-    expect(answers).toEqual([
-      { content: [{ type: 'text', text: 'note 1: milk' }] },
-      { content: [{ type: 'text', text: 'note 2: tea' }] },
-    ]);
-  });
-
-  test('the snippets for clients are JSON that starts mcpx', () => {
-    const snippets = ENGLISH.blocks.filter(({ language }) => language === 'json');
-    expect(snippets.length).toBeGreaterThan(1);
-    for (const { text: written } of snippets) {
-      const { mcpServers, servers, mcp } = JSON.parse(written);
-      const { command, args = [] } = (mcpServers ?? servers ?? mcp).mcpx;
-      expect([command, args].flat()).toEqual([expect.stringMatching(/^\/.*mcpx$/), 'serve']);
-    }
-  });
 });
 
 test('mcpx.schema.json is what the program would write', () => {
-  expect(JSON.parse(text('mcpx.schema.json'))).toEqual(JSON.parse(JSON.stringify(jsonSchema())));
+  expect(JSON.parse(textOf('mcpx.schema.json'))).toEqual(JSON.parse(JSON.stringify(jsonSchema())));
 });
 
 test('ARCHITECTURE.md has a paragraph on every folder of the source', () => {
-  const { headings } = documentOf('ARCHITECTURE.md');
-  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const { headings } = pageOf('ARCHITECTURE.md');
+  const folders = readdirSync(pathOf('src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const described = headings.map((heading) => /^`src\/(\w+)\/`/.exec(heading.text)?.[1]);
   expect(folders.map(({ name }) => name).filter((name) => !described.includes(name))).toEqual([]);
 });
 
 test('ARCHITECTURE.md names files that are in the folder it speaks of', () => {
-  const sections = text('ARCHITECTURE.md').split(/^#+ /m);
+  const sections = textOf('ARCHITECTURE.md').split(/^#+ /m);
   const wrong = sections.flatMap((section) => {
     const home = /^`((?:src|scripts)\/(?:\w+\/)?)`/.exec(section)?.[1];
     const names = [...section.matchAll(/`([\w-]+\.(?:ts|mjs))`/g)].map(([, name = '']) => name);
     if (home === undefined) return names;
-    return names.filter((name) => !existsSync(join(ROOT, home, name))).map((name) => home + name);
+    return names.filter((name) => !existsSync(pathOf(join(home, name)))).map((name) => home + name);
   });
   expect(wrong).toEqual([]);
 });
 
 test('every command that a message or an example in the source names exists', () => {
-  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /\.ts$/.test(file),
-  );
+  const files = readdirSync(pathOf('src'), { recursive: true, encoding: 'utf8' }).filter((file) => /\.ts$/.test(file));
   const named = files.flatMap((file) => {
-    const code = text(join('src', file)).replace(/\/\*[\s\S]*?\*\//g, '');
+    const code = textOf(join('src', file)).replace(/\/\*[\s\S]*?\*\//g, '');
     const commands = [
       ...code.matchAll(/hint[^\n]*?['"`](mcpx [a-z]+(?: [a-z]+)?)\b|['"`](mcpx [a-z]+ --?[a-z][^'"`]*)/g),
     ];

@@ -27,7 +27,7 @@ describeClient(codex, () => {
         },
         () => pages('read_book', 20),
       ];
-      const { results } = await converse(codex, place, steps, { kind: 'README' });
+      const { results } = await converse(codex, place, steps, { kind: 'documented' });
       for (const { text } of results) expect(text).not.toMatch(/truncated|\ufffd/);
       expect(results[0]?.text).toContain('read on: inspect {');
       expect(results[1]?.text).toContain('read on: inspect {');
@@ -42,7 +42,7 @@ describeClient(codex, () => {
     try {
       const input = { server_name: 'desk', tool_name: 'list_guests', arguments: { count: 2 } };
       const steps = ['exec_read', 'exec'].map((tool) => () => ({ tool, input }));
-      const { results } = await converse(unattended, place, steps, { kind: 'README' });
+      const { results } = await converse(unattended, place, steps, { kind: 'documented' });
       expect(results.map(({ text }) => text)).toEqual([
         expect.stringContaining('guest 2'),
         expect.stringContaining('requires approval'),

@@ -52,7 +52,7 @@ export function describeClient(client: Client, more: (shown: (name: Name) => Sho
 
     beforeAll(async () => {
       place = makeHome();
-      spoken = await converse(client, place, Object.values(STEPS), { kind: 'README' });
+      spoken = await converse(client, place, Object.values(STEPS), { kind: 'documented' });
     });
     afterAll(() => place?.remove());
 

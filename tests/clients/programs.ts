@@ -7,7 +7,7 @@ import { EXECUTABLE } from '../e2e/program.ts';
 import { readMarkdown } from '../setup/markdown.ts';
 
 /** How a client reaches mcpx. */
-export type Way = { kind: 'README' } | { kind: 'http'; url: string };
+export type Way = { kind: 'documented' } | { kind: 'http'; url: string };
 
 export interface Client {
   title: string;
@@ -40,14 +40,14 @@ function script(file: string): string[] | undefined {
   return found === undefined || !existsSync(pinnedNodeFile) ? undefined : [pinnedNodeFile, found];
 }
 
-/** The code block under a heading of the README, with the executable under test in it. */
+/** The code block under a heading of docs/clients.md, with the executable under test in it. */
 export function snippetOf(heading: string): string {
-  const text = readFileSync(at('README.md'), 'utf8');
-  const section = text.split(/^### /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
+  const text = readFileSync(at('docs/clients.md'), 'utf8');
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
   return (readMarkdown(section).blocks[0]?.text ?? '').replaceAll('/usr/local/bin/mcpx', EXECUTABLE);
 }
 
-/** The words of a command line in the README after the name of the client. */
+/** The words of a command line in docs/clients.md after the name of the client. */
 const wordsOf = (heading: string) => snippetOf(heading).trim().split(/\s+/).slice(1);
 
 function write(file: string, text: string): void {
@@ -59,7 +59,7 @@ export const claudeCode: Client = {
   title: 'Claude Code',
   command: script('@anthropic-ai/claude-code/cli-wrapper.cjs'),
   connect: (way) => [
-    way.kind === 'README'
+    way.kind === 'documented'
       ? wordsOf('Claude Code')
       : ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', way.url],
   ],
@@ -77,7 +77,7 @@ export const claudeCode: Client = {
 export const codex: Client = {
   title: 'Codex',
   command: script('@openai/codex/bin/codex.js'),
-  connect: (way) => [way.kind === 'README' ? wordsOf('Codex') : ['mcp', 'add', 'mcpx', '--url', way.url]],
+  connect: (way) => [way.kind === 'documented' ? wordsOf('Codex') : ['mcp', 'add', 'mcpx', '--url', way.url]],
   prepare(home, modelUrl) {
     const config = [
       'model = "scripted"',
@@ -111,7 +111,7 @@ export const geminiCli: Client = {
   title: 'Gemini CLI',
   command: script('@google/gemini-cli/bundle/gemini.js'),
   connect: (way) => [
-    way.kind === 'README'
+    way.kind === 'documented'
       ? wordsOf('Gemini CLI')
       : ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', way.url],
   ],
@@ -141,7 +141,7 @@ export const openCode: Client = {
   connect(way, home) {
     const file = join(home, '.config', 'opencode', 'opencode.json');
     const mcp =
-      way.kind === 'README' ? JSON.parse(snippetOf('OpenCode')).mcp : { mcpx: { type: 'remote', url: way.url } };
+      way.kind === 'documented' ? JSON.parse(snippetOf('OpenCode')).mcp : { mcpx: { type: 'remote', url: way.url } };
     write(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), mcp }));
     return [];
   },
