@@ -103,7 +103,8 @@ export function seenBy(
   if (happening.type === 'call_began') return { type: 'call_began', call: liveCall(happening.call) };
   const { outcome, reason, ms } = happening.call;
   if (outcome === 'denied' && !trusted) return undefined;
-  return { type: 'call_ended', call: { ...liveCall(happening.call), outcome, reason, ms: Math.round(ms) } };
+  const shown = { outcome: trusted && happening.call.denied ? 'denied' : outcome, reason };
+  return { type: 'call_ended', call: { ...liveCall(happening.call), ...shown, ms: Math.round(ms) } };
 }
 
 /** True if a principal may see a server. A token that may use nothing of a server does not see it. */

@@ -61,17 +61,19 @@ export function createAggregate(deps: FrontDeps): Face {
   }
 
   /**
-   * Returns the tool that the name means on a server that could not be listed. The call is recorded, and its error is
-   * the server's failure.
+   * Returns the tool that the name means on the first server that could not be listed and may have it. The call is
+   * recorded, and its error is the server's failure.
    */
   function unlisted(name: string): Named | undefined {
     const { style, separator } = settings.naming;
-    if (style !== 'prefix') return undefined;
-    for (const { name: server, entry } of router.servers()) {
-      const prefix = `${entry.spec.label ?? server}${separator}`;
-      if (router.awaits(server) && name.startsWith(prefix)) return { server, name: name.slice(prefix.length) };
-    }
-    return undefined;
+    const down = router.servers().filter(({ name: server }) => router.awaits(server));
+    const prefixes = down.map(({ name: server, entry }) => ({
+      server,
+      prefix: `${entry.spec.label ?? server}${separator}`,
+    }));
+    const named = prefixes.find(({ prefix }) => name.startsWith(prefix));
+    if (named !== undefined) return { server: named.server, name: name.slice(named.prefix.length) };
+    return style === 'prefix' || down[0] === undefined ? undefined : { server: down[0].name, name };
   }
 
   function missing(name: string, way: RequestContext): never {

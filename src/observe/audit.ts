@@ -152,7 +152,8 @@ function entryOf(happening: Happening, values: AuditOptions['redact']): Record<s
 
 function callEntry(call: CallRecord, values: AuditOptions['redact']): Record<string, unknown> {
   const shown = (value: unknown) => values && bounded(value, (json) => values(call, json));
-  const { profile, principal, kind, server, name, method, request, outcome, reason } = call;
+  const { profile, principal, kind, server, name, method, request, reason } = call;
+  const outcome = call.denied ? 'denied' : call.outcome;
   return {
     type: 'call',
     ...{ request, profile, token: principal, kind, server, name, method },

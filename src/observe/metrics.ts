@@ -64,6 +64,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
       denied += 1;
       return;
     }
+    if (call.denied) denied += 1;
     const { outcomes, seconds } = seriesOf(call);
     outcomes.set(call.outcome, (outcomes.get(call.outcome) ?? 0) + 1);
     observe(seconds, call.ms / 1000);

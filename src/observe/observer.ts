@@ -41,6 +41,11 @@ export interface CallRecord extends Call {
   /** Why the call did not succeed, as a code or a sentence without values. */
   reason?: string | undefined;
   /**
+   * Set if the client may not use the target, and its server was not listed when the call began. To the client the
+   * call then ends as that of something missing, with the same events and numbers.
+   */
+  denied?: true | undefined;
+  /**
    * Arguments and result, by reference, for subscribers that are configured to keep them; never shown otherwise. Absent
    * without subscribers.
    */
@@ -48,7 +53,7 @@ export interface CallRecord extends Call {
 }
 
 export type CallStart = Pick<Call, 'kind' | 'server' | 'name' | 'method' | 'request'> & { arguments?: unknown };
-export type CallEnd = Pick<CallRecord, 'reason'> & { result?: unknown };
+export type CallEnd = Pick<CallRecord, 'reason' | 'denied'> & { result?: unknown };
 
 /** Reports the calls of one scope. */
 export interface Calls {
@@ -155,11 +160,11 @@ export function createObserver(): Observer {
           const place = underWay.add(call);
           // Counters get ended calls only, so a start goes to listeners only.
           if (listeners.size > 0) tell({ type: 'call_began', call });
-          return (outcome, { reason, result } = {}) => {
+          return (outcome, { reason, denied, result } = {}) => {
             underWay.remove(place);
             const ms = performance.now() - clock;
             const values = listeners.size > 0 ? { arguments: started.arguments, result } : undefined;
-            emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values } });
+            emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values, ...(denied && { denied }) } });
           };
         },
         deny: (started) => emit({ type: 'call_ended', call: { ...callOf(started), ms: 0, outcome: 'denied' } }),

@@ -127,9 +127,13 @@ export function createRouter(deps: RouterDeps): Router {
       found = await find(server, name);
     } catch (error) {
       const isMissing = error instanceof McpxError && error.code === 'not_found';
+      const isDenied = views.denies(server, name);
       if (waiting !== undefined || !isMissing)
-        (waiting ?? start(request, name))(isMissing ? 'refused' : 'failed', { reason: reasonOf(error) });
-      if (views.denies(server, name)) denied({ kind: 'tool', server, name, method: 'tools/call', request: requestId });
+        (waiting ?? start(request, name))(isMissing ? 'refused' : 'failed', {
+          reason: reasonOf(error),
+          ...(isDenied && { denied: true }),
+        });
+      else if (isDenied) denied({ kind: 'tool', server, name, method: 'tools/call', request: requestId });
       throw error;
     }
     return begin(request, found, waiting);

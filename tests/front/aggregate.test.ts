@@ -140,3 +140,25 @@ test('a call to a server that never came up is recorded and answered with its fa
   await expect(call('gone__search')).rejects.toThrow('Unknown tool: gone__search');
   expect(world.stats.snapshot()).toEqual({ calls: 1, errors: 1 });
 });
+
+test.each(['plain', 'collision'] as const)('so is one by a name without a prefix (naming "%s")', async (style) => {
+  const dead: Script = {
+    connect: () => Promise.reject(new McpxError('unreachable', 'server "dead" could not be started')),
+  };
+  const world = createWorld(
+    { dead, slack: { tools: [{ name: 'search' }] } },
+    { settings: { ...DEFAULTS, naming: { ...DEFAULTS.naming, style } } },
+  );
+  const seen: string[] = [];
+  world.observer.subscribe((happening) => {
+    if (happening.type === 'call_ended')
+      seen.push(`${happening.call.server} ${happening.call.name} ${happening.call.outcome}`);
+  });
+  const front = createFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
+  const call = (name: string) =>
+    front.request({ method: 'tools/call', params: { name, arguments: {} } }, { signal: new AbortController().signal });
+  await expect(call('fetch')).rejects.toThrow('server "dead" could not be started');
+  await expect(call('dead__fetch')).rejects.toThrow('server "dead" could not be started');
+  await call('search');
+  expect(seen).toEqual(['dead fetch failed', 'dead fetch failed', 'slack search ok']);
+});

@@ -38,6 +38,7 @@ test('a call is one line: who, what, the decision, how long; never what went in 
   const calls = observer.calls({ profile: 'p', principal: 'ci' });
   calls.begin({ ...CALL, arguments: { password: 'hunter2' } })('ok', { result: 'hunter3' });
   calls.deny({ ...CALL, name: 'gone' });
+  calls.begin({ ...CALL, name: 'unlisted' })('refused', { reason: 'not_found', denied: true });
   expect(read()).toEqual([
     {
       ...{ time: expect.stringMatching(/^\d{4}-.*Z$/), type: 'call', request: 'r-1', profile: 'p', token: 'ci' },
@@ -45,6 +46,7 @@ test('a call is one line: who, what, the decision, how long; never what went in 
       ...{ decision: 'allowed', outcome: 'ok', ms: expect.any(Number) },
     },
     expect.objectContaining({ name: 'gone', decision: 'denied' }),
+    expect.objectContaining({ name: 'unlisted', decision: 'denied', outcome: 'denied' }),
   ]);
   expect(readFileSync(file, 'utf8')).not.toContain('hunter');
   if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -273,6 +273,16 @@ describe('a call of a server that has to come up first', () => {
     expect(await seen('drop_all')).toEqual(await seen('nothing'));
   });
 
+  test('is one record where it is denied: denied to the operator, and as a missing one to the client', async () => {
+    const staged = world({}, { tools: { deny: ['files.drop_*'] } });
+    const ended: unknown[] = [];
+    staged.observer.subscribe((happening) => {
+      if (happening.type === 'call_ended') ended.push(happening.call);
+    });
+    await failure(staged.router.call(call({ tool: 'drop_all' })));
+    expect(ended).toEqual([expect.objectContaining({ name: 'drop_all', outcome: 'refused', denied: true })]);
+  });
+
   test('is recorded through exec and exec_read as well', async () => {
     const staged = world({ connect: down });
     const lines = told(staged);
