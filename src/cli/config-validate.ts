@@ -1,9 +1,10 @@
-/** `mcpx config validate`: reports errors and warnings of a config. With --check it also starts and lists every server once. */
+/** `mcpx config validate`: reports errors and warnings of a config, and an audit log that cannot be written. With --check it also starts and lists every server once. */
 import type { App } from '../app/app.ts';
 import { unansweredLists } from '../catalog/list-requests.ts';
 import type { Config } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
 import { EXIT_CODES, McpxError } from '../errors.ts';
+import { checkAuditFile } from '../observe/audit.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Flags, Invocation } from './command.ts';
 import { longestOf, readConfig, withAppOf } from './command-app.ts';
@@ -75,7 +76,10 @@ function row({ server, ok, tools, reason = '' }: Checked): string[] {
 /** Loads the config. With --json, errors are printed as JSON with their places. */
 async function read(flags: Flags, file: string | undefined): Promise<Config> {
   try {
-    return readConfig(flags, { file });
+    const config = readConfig(flags, { file });
+    const { audit } = config.settings;
+    if (audit.file !== null) checkAuditFile(audit.file);
+    return config;
   } catch (error) {
     if (flags.has('json') && error instanceof McpxError && error.code === 'config')
       await printJson({ ok: false, mistakes: error.data ?? [{ message: error.message, hint: error.hint }] });

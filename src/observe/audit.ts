@@ -1,5 +1,5 @@
 /** The audit log: one JSON line per call, refusal and change, in files that only the owner can read. Arguments and results are written only if configured. */
-import { appendFileSync } from 'node:fs';
+import { accessSync, appendFileSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { McpxError, messageOf } from '../errors.ts';
 import { codeOf, ensureFolder } from '../files.ts';
@@ -132,11 +132,33 @@ function open(file: string): void {
     ensureFolder(dirname(file));
     appendFileSync(file, '', { mode: 0o600 });
   } catch (cause) {
-    throw new McpxError('config', `the audit log "${file}" cannot be written: ${messageOf(cause)}`, {
-      hint: 'set "audit.file" to a file that you may write',
-      cause,
-    });
+    throw unwritable(file, cause);
   }
+}
+
+function unwritable(file: string, cause: unknown): McpxError {
+  return new McpxError('config', `the audit log "${file}" cannot be written: ${messageOf(cause)}`, {
+    hint: 'set "audit.file" to a file that you may write',
+    cause,
+  });
+}
+
+/** Throws the error that `createAudit` would throw for this file, and creates nothing. */
+export function checkAuditFile(file: string): void {
+  try {
+    if (existsSync(file)) closeSync(openSync(file, 'a'));
+    else checkFolder(dirname(file));
+  } catch (cause) {
+    throw unwritable(file, cause);
+  }
+}
+
+/** Throws if the folder cannot be written, or cannot be created. */
+function checkFolder(folder: string): void {
+  let existing = folder;
+  while (!existsSync(existing) && existing !== dirname(existing)) existing = dirname(existing);
+  accessSync(existing, constants.W_OK);
+  if (!statSync(existing).isDirectory()) throw new Error(`"${existing}" is not a folder`);
 }
 
 function entryOf(happening: Happening, values: AuditOptions['redact']): Record<string, unknown> | undefined {

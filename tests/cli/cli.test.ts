@@ -1,7 +1,7 @@
 /** The command line in process: every command against the built-in servers, and the words that are no command. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { nameOf, readFlags } from '../../src/cli/command.ts';
@@ -277,6 +277,23 @@ describe('config commands', () => {
     });
     expect(await mcpx('config', 'validate', configFile('{'))).toBe(6);
     expect(await mcpx('config', 'validate')).toBe(6);
+  });
+
+  test('validate reports an audit log that cannot be written, and creates none', async () => {
+    const blocked = join(configFile('in the way'), 'audit.jsonl');
+    const file = configFile({ mcpServers: {}, audit: { file: blocked } });
+    expect(await mcpx('config', 'validate', file)).toBe(6);
+    expect(shown.stderr).toContain(`the audit log "${blocked}" cannot be written`);
+    expect(shown.stderr).toContain('hint: set "audit.file" to a file that you may write');
+    shown.stdout = '';
+    expect(await mcpx('config', 'validate', file, '--json')).toBe(6);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      ok: false,
+      mistakes: [{ message: expect.stringContaining(blocked) }],
+    });
+    const fine = configFile({ mcpServers: {}, audit: { file: './logs/audit.jsonl' } });
+    expect(await mcpx('config', 'validate', fine)).toBe(0);
+    expect(existsSync(join(dirname(fine), 'logs'))).toBe(false);
   });
 
   test('an unknown key is a warning, with --strict an error', async () => {

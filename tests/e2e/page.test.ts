@@ -136,6 +136,18 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('shows faults of mcpx itself above everything else, and nothing where there are none', async () => {
+    const place = emptyPlace();
+    const blocked = join(place.file('in-the-way', ''), 'home');
+    const { page } = await open(await gateway(CONFIG, { MCPX_HOME: blocked }, place));
+    const card = page.locator('#problems-card');
+    await card.getByRole('heading', { name: 'Problems to fix' }).waitFor();
+    await card.getByText(`the folder "${blocked}" cannot be written`).waitFor();
+    const { page: sound } = await open(await gateway(CONFIG));
+    await row(sound, 'calc').waitFor();
+    expect(await sound.locator('#problems-card').isVisible()).toBe(false);
+  });
+
   test('shows calls as they happen, and no argument of them', async () => {
     const url = await gateway(CONFIG);
     const { page } = await open(url);

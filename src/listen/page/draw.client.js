@@ -66,6 +66,7 @@ function draw() {
   drawLink();
   if (seen.status === undefined) return;
   $('about').textContent = say('about', seen.status.version, duration(seen.status.uptime));
+  drawProblems();
   drawReadings();
   drawSavings();
   drawServers();
@@ -79,6 +80,13 @@ function drawLink() {
   $('link').className = `mark ${{ live: 'good', linking: '', lost: 'bad' }[seen.link]}`;
   // A screen reader announces every write, so unchanged text is not written again.
   if ($('link').textContent !== say(seen.link)) $('link').textContent = say(seen.link);
+}
+
+/** Renders faults of mcpx itself, such as an audit log that cannot be written. */
+function drawProblems() {
+  const { problems = [] } = seen.status;
+  $('problems-card').hidden = problems.length === 0;
+  fill('problems', problems, () => problems.map((text) => element('li', { text })));
 }
 
 function drawReadings() {

@@ -58,6 +58,7 @@ const WORDS = {
     enter: '查看状态',
     refused: '令牌被拒绝。',
     unreachable: '网关没有响应。',
+    problems: '需要处理的问题',
     context: '上下文',
     reads: '客户端在第一个问题之前读取',
     tokens: (count) => `≈ ${count} 个 token`,
