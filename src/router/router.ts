@@ -116,9 +116,7 @@ export function createRouter(deps: RouterDeps): Router {
   const start = ({ server, requestId, arguments: args }: ToolCall, name: string): Recorder =>
     calls.begin({ kind: 'tool', server, name, method: 'tools/call', request: requestId, arguments: args });
 
-  /**
-   * Starts the record before the server is listed, so that a waiting call is visible and a failed start is recorded.
-   */
+  /** Starts the record before the server is listed: a waiting call is visible, and a failed start is recorded. */
   async function findAndBegin(request: ToolCall): Promise<ToolResult> {
     const { server, tool: name, requestId } = request;
     const waiting = awaits(server) ? start(request, name) : undefined;
@@ -127,12 +125,10 @@ export function createRouter(deps: RouterDeps): Router {
       found = await find(server, name);
     } catch (error) {
       const isMissing = error instanceof McpxError && error.code === 'not_found';
-      const isDenied = views.denies(server, name);
+      const reason = reasonOf(error);
+      const isDenied = views.denies(server, name) || undefined;
       if (waiting !== undefined || !isMissing)
-        (waiting ?? start(request, name))(isMissing ? 'refused' : 'failed', {
-          reason: reasonOf(error),
-          ...(isDenied && { denied: true }),
-        });
+        (waiting ?? start(request, name))(isMissing ? 'refused' : 'failed', { reason, denied: isDenied });
       else if (isDenied) denied({ kind: 'tool', server, name, method: 'tools/call', request: requestId });
       throw error;
     }
