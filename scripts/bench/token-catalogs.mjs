@@ -77,8 +77,13 @@ function madeUpTool(act, noun) {
   };
 }
 
-/** Plays every catalog as a Streamable HTTP server of its own under `/<name>`: `{url, close}`. Loopback only. */
-export async function serveCatalogs(catalogs) {
+const usual = () => ({ content: [{ type: 'text', text: RESULT }] });
+
+/**
+ * Plays every catalog as a Streamable HTTP server of its own under `/<name>`: `{url, close}`. Loopback only. `called` gives the result of
+ * a call from the name of its server and its params.
+ */
+export async function serveCatalogs(catalogs, called = usual) {
   const byPath = new Map(catalogs.map((catalog) => [`/${catalog.name}`, catalog]));
   const server = createServer((request, response) => {
     const chunks = [];
@@ -88,7 +93,7 @@ export async function serveCatalogs(catalogs) {
       if (catalog === undefined || request.method !== 'POST') return response.writeHead(405).end();
       const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString('utf8'));
       if (id === undefined) return response.writeHead(202).end();
-      const answer = answerOf(catalog, method, params);
+      const answer = answerOf(catalog, method, params, called);
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
     });
@@ -100,7 +105,7 @@ export async function serveCatalogs(catalogs) {
   };
 }
 
-function answerOf({ name, tools, instructions }, method, params) {
+function answerOf({ name, tools, instructions }, method, params, called) {
   const methods = {
     initialize: () => ({
       protocolVersion: params.protocolVersion,
@@ -110,7 +115,7 @@ function answerOf({ name, tools, instructions }, method, params) {
     }),
     ping: () => ({}),
     'tools/list': () => ({ tools }),
-    'tools/call': () => ({ content: [{ type: 'text', text: RESULT }] }),
+    'tools/call': () => called(name, params),
   };
   return Object.hasOwn(methods, method)
     ? { result: methods[method]() }

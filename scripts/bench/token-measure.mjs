@@ -8,9 +8,9 @@ import { BuildError } from '../project.mjs';
 /** ms for everything that is asked of one program. */
 const PATIENCE = 10 * 60_000;
 
-const count = (text) => encode(text ?? '', { disallowedSpecial: new Set() }).length;
-const countJson = (value) => count(JSON.stringify(value));
-const listed = ({ name, description, inputSchema }) => ({ name, description, inputSchema });
+export const count = (text) => encode(text ?? '', { disallowedSpecial: new Set() }).length;
+export const countJson = (value) => count(JSON.stringify(value));
+export const listed = ({ name, description, inputSchema }) => ({ name, description, inputSchema });
 const defined = ({ name, description, inputSchema, outputSchema }) => ({
   name,
   description,
@@ -87,7 +87,7 @@ export async function measure({ program: [command, ...before], env, folder }, { 
   }
 }
 
-function rawCost({ tools, instructions }) {
+export function rawCost({ tools, instructions }) {
   return (tools.length > 0 ? countJson(tools.map(listed)) : 0) + count(instructions);
 }
 

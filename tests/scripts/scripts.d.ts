@@ -310,6 +310,36 @@ declare module '*/scripts/bench/task-world.mjs' {
   export function readTasks(): Task[];
   export function neededBy(call: Pick<TaskCall, 'from' | 'reads' | 'after'>): number[];
 }
+declare module '*/scripts/bench/task-policy.mjs' {
+  import type { Task } from '*/scripts/bench/task-world.mjs';
+  export function directTurns(task: Task, style: string): number;
+  export function hitsIn(text: string): string[];
+  export function shows(read: string[], tool: string, args: unknown): boolean;
+  export function showsResult(read: string[], tool: string, path: string): boolean;
+  export function solve(
+    task: Task,
+    client: { menu: string; call(name: string, input: unknown): Promise<{ text: string; isError?: boolean }> },
+    style: string,
+  ): Promise<{ turns: number; solved: boolean }>;
+}
+declare module '*/scripts/bench/tasks.mjs' {
+  import type { Task } from '*/scripts/bench/task-world.mjs';
+
+  interface Row {
+    id: string;
+    calls: number;
+    mcpx: { turns: number; tokens: number; solved: boolean };
+    direct: { turns: number; tokens: number };
+  }
+  interface Catalog {
+    name: string;
+    tools: { name: string; inputSchema: unknown }[];
+  }
+  export function worldOf(task: Task, servers: Catalog[], size: number): Catalog[];
+  export function isDone(task: Task, log: { tool: string; args: unknown }[]): boolean;
+  export function summaryOf(rows: Row[]): Record<string, number>;
+  export function tableOf(groups: { size: number; style: string; rows: Row[] }[]): string;
+}
 declare module '*/scripts/bench/token-types.mjs' {
   export function invalidTypes(tools: Record<string, unknown>[]): Promise<{ checked: number; said: string }>;
 }
