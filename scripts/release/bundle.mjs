@@ -44,7 +44,29 @@ const wordTables = {
   },
 };
 
-const options = () => ({
+/** Packages that few commands need. Each is bundled on its own, packed, and unpacked when it is first loaded. */
+const PACKED = ['@jmespath-community/jmespath', 'smol-toml', 'yaml'];
+
+/** `inputs` gets the files of the packed packages, which are part of the program too. */
+const packedPackages = (inputs) => ({
+  name: 'packed-packages',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^(?:${PACKED.join('|')})$`) }, ({ path }) => {
+      return { path: `node_modules/${path}`, namespace: 'packed' };
+    });
+    onLoad({ filter: /^/, namespace: 'packed' }, async ({ path }) => {
+      const contents = `export * from '${path.replace('node_modules/', '')}';`;
+      const alone = { ...options(), legalComments: 'none', write: false };
+      const { outputFiles, metafile } = await build({ ...alone, stdin: { contents, resolveDir: ROOT } });
+      for (const [file, facts] of Object.entries(metafile.inputs)) if (file !== '<stdin>') inputs.set(file, facts);
+      const packed = brotliCompressSync(outputFiles[0].contents).toString('base64');
+      const code = `require('node:zlib').brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString('latin1')`;
+      return { contents: `new Function('module', 'exports', 'require', ${code})(module, exports, require);` };
+    });
+  },
+});
+
+const options = (plugins = []) => ({
   absWorkingDir: ROOT,
   bundle: true,
   platform: 'node',
@@ -57,7 +79,7 @@ const options = () => ({
   mainFields: ['module', 'main'],
   legalComments: 'external',
   loader: { '.html': 'text' },
-  plugins: [pageParts, wordTables],
+  plugins,
   define: { __VERSION__: JSON.stringify(projectVersion()) },
   logLevel: 'warning',
   metafile: true,
@@ -97,7 +119,11 @@ export function sizeReport(metafile, bytes) {
 /** Bundles one entry file and returns what esbuild knows of it. */
 async function bundleFile(entry, outfile) {
   try {
-    return (await build({ ...options(), entryPoints: [entry], outfile })).metafile;
+    const packed = new Map();
+    const plugins = [pageParts, wordTables, packedPackages(packed)];
+    const { metafile } = await build({ ...options(plugins), entryPoints: [entry], outfile });
+    const own = Object.entries(metafile.inputs).filter(([file]) => !file.startsWith('packed:'));
+    return { ...metafile, inputs: { ...Object.fromEntries(own), ...Object.fromEntries(packed) } };
   } catch (cause) {
     // esbuild has printed each error with its place.
     throw new BuildError(`"${entry}" cannot be bundled, see above`, { hint: 'npm run types', cause });
