@@ -1,5 +1,5 @@
 /** Edits one server in the text of a config file, and keeps comments, order and indentation. */
-import { applyEdits, findNodeAtLocation, getNodePath, type JSONPath, modify, parseTree } from 'jsonc-parser';
+import { findNodeAtLocation, getNodePath, type JSONPath, parseTree } from 'jsonc-parser';
 import { McpxError } from '../errors.ts';
 import { readIfPresent, writeFileAtomic } from '../files.ts';
 import type { Config, ServerSpec } from './config.ts';
@@ -7,6 +7,7 @@ import { type JsonRecord, sameJson } from './json-data.ts';
 import { readSource } from './jsonc-file.ts';
 import { removeAt } from './remove.ts';
 import { nameKey } from './server-names.ts';
+import { setValue } from './set-value.ts';
 
 export type ServerEdit =
   | { kind: 'add'; name: string; entry: JsonRecord }
@@ -30,7 +31,7 @@ export function editServer(config: Pick<Config, 'files' | 'profiles'>, edit: Ser
   const before = readSource(file).text;
   if (edit.kind === 'remove') return { file, before, after: unlist(removeAt(before, path), spec) };
   const after = Object.entries(edit.fields).reduce(
-    (text, [key, value]) => (value === null ? removeAt(text, [...path, key]) : change(text, [...path, key], value)),
+    (text, [key, value]) => (value === null ? removeAt(text, [...path, key]) : setValue(text, [...path, key], value)),
     before,
   );
   return { file, before, after };
@@ -94,30 +95,27 @@ function addServer(
   if (file === undefined)
     throw new McpxError('usage', 'there is no config file to write to', { hint: 'mcpx config path' });
   const before = readSource(file).text;
-  const container = containerOf(profiles, file);
-  const node = findNodeAtLocation(parseTree(before, [], { allowTrailingComma: true }) ?? EMPTY, container);
-  if (node?.type !== 'array') return { file, before, after: change(before, [...container, name], entry) };
+  return { file, before, after: insertServer(before, containerOf(profiles, file), { name, entry }) };
+}
+
+/** Returns the text with a new entry at the end of the map or list of servers. */
+export function insertServer(
+  text: string,
+  container: JSONPath,
+  { name, entry }: Pick<Extract<ServerEdit, { kind: 'add' }>, 'name' | 'entry'>,
+): string {
+  const node = findNodeAtLocation(parseTree(text, [], { allowTrailingComma: true }) ?? EMPTY, container);
+  if (node?.type !== 'array') return setValue(text, [...container, name], entry);
   const items = node.children ?? [];
   const key = items.some((item) => findNodeAtLocation(item, ['id']) !== undefined) ? 'id' : 'name';
-  const after = change(before, [...container, items.length], { [key]: name, ...entry }, true);
-  return { file, before, after };
+  return setValue(text, [...container, items.length], { [key]: name, ...entry });
 }
 
 const EMPTY = { type: 'object', offset: 0, length: 0 } as const;
 
 /** Returns the path under which the file keeps its servers, which depends on its shape. */
-function containerOf(profiles: Config['profiles'], file: string): JSONPath {
+export function containerOf(profiles: Config['profiles'], file: string): JSONPath {
   const specs = profiles.flatMap(({ servers }) => servers).filter(({ place }) => place.file === file);
   const path = specs.find(({ place }) => !isOwn(place.path))?.place.path;
   return path === undefined ? ['mcpServers'] : path.slice(0, -1);
-}
-
-function change(text: string, path: JSONPath, value: unknown, isArrayInsertion = false): string {
-  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  ';
-  const formattingOptions = {
-    insertSpaces: !indent.startsWith('\t'),
-    tabSize: indent.startsWith('\t') ? 1 : indent.length,
-    eol: text.includes('\r\n') ? '\r\n' : '\n',
-  };
-  return applyEdits(text, modify(text, path, value, { formattingOptions, isArrayInsertion }));
 }
