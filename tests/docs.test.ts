@@ -206,7 +206,7 @@ test('mcpx.schema.json is what the program would write', () => {
 test('ARCHITECTURE.md has a paragraph on every folder of the source', () => {
   const { headings } = pageOf('ARCHITECTURE.md');
   const folders = readdirSync(pathOf('src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const described = headings.map((heading) => /^`src\/(\w+)\/`/.exec(heading.text)?.[1]);
+  const described = headings.map((heading) => /^`src\/([\w-]+)\/`/.exec(heading.text)?.[1]);
   expect(folders.map(({ name }) => name).filter((name) => !described.includes(name))).toEqual([]);
 });
 

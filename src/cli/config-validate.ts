@@ -8,10 +8,9 @@ import { checkAuditFile } from '../observe/audit.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Flags, Invocation } from './command.ts';
 import { longestOf, readConfig, withAppOf } from './command-app.ts';
-import { print, printJson, table } from './output.ts';
+import { note, paint, print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { whyUnreachable } from './reachable-servers.ts';
-import { status } from './status-lines.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
@@ -21,7 +20,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const servers = config.profiles.flatMap((profile) => profile.servers);
   const missing = missingByServer(config);
   for (const { server, variables } of missing) {
-    status.warn(`server "${server}" will not start: set ${variables.join(', ')}`);
+    note(`${paint('yellow', 'warning:')} server "${server}" will not start: set ${variables.join(', ')}`);
   }
   const checked = flags.has('check') ? await check(config, invocation) : undefined;
   const ok = checked?.every((one) => one.ok) ?? true;
