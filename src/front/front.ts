@@ -1,4 +1,5 @@
 /** One downstream session: handles the MCP methods, and delegates tools to the compact or the aggregate front. */
+import type { EmptyResult, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
 import { pageOf } from '../catalog/pagination.ts';
 import type { FrontKind } from '../config/config.ts';
 import { RpcError, withRequestId } from '../errors.ts';
@@ -39,7 +40,10 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ready.open();
   };
   const tailored = settingsOf(settings, caller);
-  const changes = createChanges((list) => downstream.notify(`notifications/${list}/list_changed`), deps.isListing);
+  const changes = createChanges(
+    (list) => downstream.notify(`notifications/${list}/list_changed` satisfies ServerNotification['method']),
+    deps.isListing,
+  );
   const clientResults = announcing(deps.clientResults, () => changes.add(['resources']));
   const face = FACES[kind]({
     ...deps,
@@ -67,7 +71,7 @@ export function createFront(kind: FrontKind, deps: FrontDeps, downstream: Downst
     ...createPromptsResources(deps, kind === 'compact' ? keptBy(clientResults) : undefined),
     ...(kind === 'aggregate' ? createTaskMethods(deps) : []),
     ['initialize', (params) => introduce(params, { kind, face, deps })],
-    ['ping', () => ({})],
+    ['ping', () => ({}) satisfies EmptyResult],
     ['tools/list', (params) => deps.listed(face.listWait).then(() => pageOf(face.tools(), 'tools', params))],
     ['tools/call', callTool],
   ]);

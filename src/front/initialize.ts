@@ -1,4 +1,5 @@
 /** Builds the `initialize` result: protocol version, capabilities, server info and instructions. */
+import type { InitializeResult, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import type { FrontKind } from '../config/config.ts';
 import { agreedVersion } from '../mcp/protocol-versions.ts';
 import type { Router, ServerView } from '../router/router.ts';
@@ -15,13 +16,13 @@ interface Session {
 }
 
 /** Capabilities of the compact front, which does not wait for upstreams: a client may list something that is empty. */
-const EVERYTHING: Params = {
+const EVERYTHING = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
   completions: {},
   logging: {},
-};
+} satisfies ServerCapabilities;
 
 export async function introduce(params: Params, { kind, face, deps }: Session): Promise<Params> {
   const { caller } = deps;
@@ -32,12 +33,17 @@ export async function introduce(params: Params, { kind, face, deps }: Session): 
   if (kind === 'compact') {
     // The servers are listed in the background; the response does not wait.
     setImmediate(() => void deps.listed());
-    return { protocolVersion, capabilities: EVERYTHING, serverInfo, ...instructionsOf(face) };
+    return {
+      protocolVersion,
+      capabilities: EVERYTHING,
+      serverInfo,
+      ...instructionsOf(face),
+    } satisfies InitializeResult;
   }
   await deps.listed();
   const servers = deps.router.servers();
   const own = { serverInfo, ...instructionsOf(face), ...transparent(servers, deps.settings) };
-  return { protocolVersion, capabilities: unionOf(servers, deps.router), ...own };
+  return { protocolVersion, capabilities: unionOf(servers, deps.router), ...own } satisfies InitializeResult;
 }
 
 /**
@@ -66,7 +72,7 @@ export function onlyServer(servers: ServerView[], { naming }: FrontDeps['setting
  * that has never connected counts as capable of everything, because clients read capabilities only once.
  */
 function unionOf(servers: ServerView[], router: Pick<Router, 'seesAll'>): Params {
-  const all = servers.map(({ entry }) => entry.handshake?.capabilities ?? EVERYTHING);
+  const all = servers.map(({ entry }): Params => entry.handshake?.capabilities ?? EVERYTHING);
   const any = (capability: string) => all.some((one) => one[capability] !== undefined);
   const subscribe = all.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
   return {

@@ -1,4 +1,5 @@
 /** Text content blocks that mcpx itself writes, in a form that every client accepts. */
+import type { TextContent } from '@modelcontextprotocol/sdk/types.js';
 
 export interface Text {
   type: 'text';
@@ -6,7 +7,7 @@ export interface Text {
 }
 
 /** Creates a block with the text of a server, unchanged. */
-export const exactBlock = (text: string): Text => ({ type: 'text', text });
+export const exactBlock = (text: string): Text => ({ type: 'text', text }) satisfies TextContent;
 
 export function textBlock(text: string): Text {
   return exactBlock(ownText(text));

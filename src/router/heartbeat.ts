@@ -1,4 +1,5 @@
 /** Sends progress notifications while a call is silent: many clients time out after a minute without progress. */
+import type { ProgressNotification } from '@modelcontextprotocol/sdk/types.js';
 import type { Params } from '../wire/message.ts';
 
 /** Milliseconds without progress before a heartbeat is sent. */
@@ -20,7 +21,7 @@ export function createHeartbeat(send: (params: Params) => void): Heartbeat {
   const beat = () => {
     last = next();
     beats = true;
-    send({ progress: last, message: 'still running' });
+    send({ progress: last, message: 'still running' } satisfies Omit<ProgressNotification['params'], 'progressToken'>);
   };
   const timer = setInterval(beat, SILENCE);
   timer.unref();

@@ -1,4 +1,5 @@
 /** Error messages for a model: the problem, the tool's signature and a valid example call. */
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Tool } from '../../catalog/listing.ts';
 import { McpxError, messageOf, RpcError } from '../../errors.ts';
 import { textBlock } from '../../render/text-block.ts';
@@ -12,7 +13,7 @@ import { type Dialect, written } from './dialect.ts';
 
 /** Returns a failure as a tool result, so that the model can correct its call. */
 export function errorResult(error: unknown, dialect: Dialect): ToolResult {
-  return { content: [textBlock(explain(error, dialect))], isError: true };
+  return { content: [textBlock(explain(error, dialect))], isError: true } satisfies CallToolResult;
 }
 
 function explain(error: unknown, dialect: Dialect): string {

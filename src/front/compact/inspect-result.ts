@@ -1,4 +1,5 @@
 /** `inspect {result}`: returns a page of a stored result, a selected part, or the positions of a text in it. */
+import type { CallToolResult, ReadResourceResult, Resource } from '@modelcontextprotocol/sdk/types.js';
 import { McpxError } from '../../errors.ts';
 import { pieceBlocks, textBlock } from '../../render/text-block.ts';
 import { findInText, pageWithin } from '../../render/text-page.ts';
@@ -89,7 +90,7 @@ function integer(args: Params, key: string, fallback: number, least: number): nu
 }
 
 function textResult(...texts: string[]): ToolResult {
-  return { content: texts.map(textBlock) };
+  return { content: texts.map(textBlock) } satisfies CallToolResult;
 }
 
 /** The prefix of the URIs of stored results. */
@@ -97,13 +98,16 @@ export const RESULT_URI = 'mcpx://result/';
 
 /** Lists the stored results as resources that a client may read completely. */
 export function resultResources({ clientResults }: Pick<FrontDeps, 'clientResults'>): Params[] {
-  return clientResults.list().map(({ id, title, isJson, size }) => ({
-    uri: RESULT_URI + id,
-    name: id,
-    title: `result of ${title}`,
-    mimeType: isJson ? 'application/json' : 'text/plain',
-    size,
-  }));
+  return clientResults.list().map(
+    ({ id, title, isJson, size }) =>
+      ({
+        uri: RESULT_URI + id,
+        name: id,
+        title: `result of ${title}`,
+        mimeType: isJson ? 'application/json' : 'text/plain',
+        size,
+      }) satisfies Resource,
+  );
 }
 
 /** Returns the contents of a stored result; undefined for any other URI. */
@@ -115,7 +119,8 @@ export async function readResult(
   const stored = await clientResults.get(uri.slice(RESULT_URI.length));
   if (stored === undefined) return undefined;
   const { json, text, isJson } = stored;
-  return { contents: [{ uri, mimeType: isJson ? 'application/json' : 'text/plain', text: json ?? text }] };
+  const mimeType = isJson ? 'application/json' : 'text/plain';
+  return { contents: [{ uri, mimeType, text: json ?? text }] } satisfies ReadResourceResult;
 }
 
 /** Provides the stored results as resources of mcpx itself. */

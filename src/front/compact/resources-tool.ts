@@ -1,5 +1,6 @@
 /** The `resources` tool: lists or reads resources, for clients whose models can use only tools. */
 
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { exposeUri, fitsTemplate, type Located, locateUri } from '../../catalog/exposed-uris.ts';
 import type { Item } from '../../catalog/listing.ts';
 import { McpxError } from '../../errors.ts';
@@ -73,7 +74,7 @@ function listOf(views: ServerView[], dialect: Dialect): ToolResult {
     lines.length === 0
       ? 'There are no resources.'
       : [...lines, `read one: ${written('resources', example)}`].join('\n');
-  return { content: [textBlock(text)] };
+  return { content: [textBlock(text)] } satisfies CallToolResult;
 }
 
 function about({ name, title, description, mimeType }: Item): string {

@@ -1,4 +1,5 @@
 /** The compact front's tool definitions: names, descriptions and arguments, in both dialects. */
+import type { Tool as SdkTool } from '@modelcontextprotocol/sdk/types.js';
 import type { Tool } from '../../catalog/listing.ts';
 import type { Settings } from '../../config/config.ts';
 import type { ServerView } from '../../router/router.ts';
@@ -86,9 +87,9 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
         description: 'batch; {"$from":"0.items[0].id"} in arguments is from result 0',
       },
     },
-  };
+  } satisfies SdkTool['inputSchema'];
   const { openWorldHint } = execAnnotations(servers);
-  const all: (Tool | false)[] = [
+  const all = [
     {
       name: names.inspect,
       title: 'Look up tools',
@@ -125,7 +126,7 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
       annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint },
       _meta: metaFor('list and read the resources of every connected MCP server'),
     },
-  ];
+  ] satisfies (SdkTool | false)[];
   return all.filter((tool) => tool !== false);
 }
 

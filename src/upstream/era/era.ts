@@ -1,5 +1,6 @@
 /** The handshake with an upstream: `initialize` (legacy era) or `server/discover` (modern era); the caller decides which is first. */
 
+import type { InitializedNotification, InitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { ServerSpec } from '../../config/config.ts';
 import { McpxError, RpcError } from '../../errors.ts';
 import type { Introduction } from '../../mcp/envelope.ts';
@@ -71,9 +72,13 @@ export async function handshake(peer: Asker, opening: Opening): Promise<Handshak
 
 async function initialize(peer: Asker, opening: Opening, options: RequestOptions): Promise<Handshake> {
   const { capabilities, clientInfo = { name: 'mcpx', version: VERSION }, name } = opening;
-  const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities, clientInfo };
+  const params = {
+    protocolVersion: LEGACY_VERSIONS[0],
+    capabilities,
+    clientInfo,
+  } satisfies InitializeRequest['params'];
   const hello = readHello(name, await peer.request('initialize', params, options));
-  peer.notify('notifications/initialized');
+  peer.notify('notifications/initialized' satisfies InitializedNotification['method']);
   return hello;
 }
 

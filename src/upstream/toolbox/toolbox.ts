@@ -1,12 +1,14 @@
 /** The interface of a built-in server: a few dependency-free tools that run inside mcpx. */
+import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
+import type { ObjectSchema } from './define.ts';
 
 export interface BuiltinTool {
   name: string;
   title?: string;
   description: string;
-  inputSchema: Record<string, unknown>;
-  outputSchema?: Record<string, unknown>;
-  annotations?: Record<string, unknown>;
+  inputSchema: ObjectSchema;
+  outputSchema?: ObjectSchema;
+  annotations?: ToolAnnotations;
   /**
    * Runs the tool with arguments that match `inputSchema`. A plain object becomes `structuredContent` too; an exception
    * becomes `isError`.

@@ -1,4 +1,5 @@
 /** The built-in servers: each toolbox runs inside mcpx and serves MCP over an in-memory channel. */
+import type { CallToolResult, InitializeResult, ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import { McpxError, messageOf, RpcError, toRpcError } from '../../errors.ts';
 import { plain } from '../../lossless-json.ts';
 import { LEGACY_VERSIONS } from '../../mcp/protocol-versions.ts';
@@ -87,12 +88,12 @@ function initialize(toolbox: Toolbox, params: Params): unknown {
     capabilities: { tools: {} },
     serverInfo: { name: toolbox.name, title: toolbox.title, version: VERSION },
     instructions: toolbox.instructions,
-  };
+  } satisfies InitializeResult;
 }
 
 function listTools(toolbox: Toolbox, params: Params): unknown {
   if (params.cursor !== undefined) throw new RpcError(INVALID_PARAMS, 'unknown cursor: the list has one page');
-  return { tools: toolbox.tools.map(({ run: _run, ...definition }) => definition) };
+  return { tools: toolbox.tools.map(({ run: _run, ...definition }) => definition) } satisfies ListToolsResult;
 }
 
 async function callTool(toolbox: Toolbox, params: Params): Promise<unknown> {
@@ -107,9 +108,11 @@ async function runTool(tool: BuiltinTool, args: Record<string, unknown>): Promis
   try {
     const value = await tool.run(args);
     const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
-    return { content: [{ type: 'text', text }], ...(isRecord(value) ? { structuredContent: value } : {}) };
+    const structured = isRecord(value) && { structuredContent: value };
+    return { content: [{ type: 'text', text }], ...structured } satisfies CallToolResult;
   } catch (error) {
     const hint = error instanceof McpxError && error.hint !== undefined ? `\n${error.hint}` : '';
-    return { content: [{ type: 'text', text: `${messageOf(error)}${hint}` }], isError: true };
+    const text = `${messageOf(error)}${hint}`;
+    return { content: [{ type: 'text', text }], isError: true } satisfies CallToolResult;
   }
 }

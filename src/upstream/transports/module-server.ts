@@ -1,7 +1,9 @@
 /** The child process of a local module: an MCP server on two streams whose tools are the exports of one file. */
+
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
+import type { InitializeResult } from '@modelcontextprotocol/sdk/types.js';
 import { McpxError, messageOf, RpcError } from '../../errors.ts';
 import { plain } from '../../lossless-json.ts';
 import { LEGACY_VERSIONS } from '../../mcp/protocol-versions.ts';
@@ -55,7 +57,7 @@ function introduce({ instructions }: LocalModule, name: string, { protocolVersio
     capabilities: { tools: {} },
     serverInfo: { name, version: VERSION },
     ...(instructions === undefined ? {} : { instructions }),
-  };
+  } satisfies InitializeResult;
 }
 
 function callTool({ tools }: LocalModule, params: Params, incoming: Incoming): Promise<unknown> {

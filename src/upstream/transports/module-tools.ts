@@ -1,4 +1,5 @@
 /** Reads the exports of a local tool module and converts the return values of its handlers into MCP results. */
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { McpxError, messageOf } from '../../errors.ts';
 import { isRecord } from '../../wire/message.ts';
 
@@ -79,13 +80,14 @@ export async function runTool(tool: ModuleTool, args: Record<string, unknown>, c
   try {
     return toResult(await tool.handler(args, context));
   } catch (error) {
-    return { content: [{ type: 'text', text: messageOf(error) }], isError: true };
+    return { content: [{ type: 'text', text: messageOf(error) }], isError: true } satisfies CallToolResult;
   }
 }
 
 function toResult(value: unknown): Record<string, unknown> {
   if (isRecord(value) && Array.isArray(value.content)) return value;
-  if (value === undefined || value === null) return { content: [] };
+  if (value === undefined || value === null) return { content: [] } satisfies CallToolResult;
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
-  return { content: [{ type: 'text', text }], ...(isRecord(value) ? { structuredContent: value } : {}) };
+  const structured = isRecord(value) && { structuredContent: value };
+  return { content: [{ type: 'text', text }], ...structured } satisfies CallToolResult;
 }
