@@ -56,9 +56,22 @@ const SLOTS = new Map<string, FieldName>([
   ['maxRetries', 'reconnect.maxRetries'],
 ]);
 
-/** Fields that only affect how another client displays an entry. They are ignored without a warning. */
+/** Fields that only affect how another client displays or installs an entry. They are ignored without a warning. */
 export const IGNORED: ReadonlySet<string> = new Set([
-  ...['name', 'id', 'title', 'display_name', 'version', 'icon', 'source', 'gallery', 'bundled', 'alwaysLoad', 'dev'],
+  ...[
+    'name',
+    'id',
+    'title',
+    'display_name',
+    'version',
+    'icon',
+    'source',
+    'gallery',
+    'bundled',
+    'alwaysLoad',
+    'dev',
+    'settings',
+  ],
 ]);
 
 /** Fields that have an effect in other clients and none in mcpx, with the reason for the warning. */
@@ -71,6 +84,11 @@ export const NOT_CARRIED: ReadonlyMap<string, string> = new Map([
 
 export function fieldNameOf(key: string): string {
   return SLOTS.get(key) ?? key;
+}
+
+/** Returns the foreign names that stand for one of our fields, with that field. */
+export function foreignNames(): [alias: string, field: FieldName][] {
+  return [...SLOTS];
 }
 
 /** Returns every foreign name that mcpx understands, for suggestions. */

@@ -2,25 +2,24 @@
 import { DEFAULTS, SERVER_DEFAULTS } from './config.ts';
 import { DOCUMENT, type Field, type Fields, PROFILE, SERVER, TOKEN } from './fields.ts';
 import { isRecord, type JsonRecord, own } from './json-data.ts';
+import { CLIENT_KEYS, NOTES, serverSchema, shapeDefinitions, shapeProperties, when } from './shape-schema.ts';
 import { DURATION_PATTERN, formatDuration, formatSize, SIZE_PATTERN } from './units.ts';
 
-/** Comment keys, which every object allows. */
-const NOTES = { '^(x-|_|//)': {} };
-
-/** Returns the schema in draft-07, which every editor supports. */
+/** Returns the schema in draft-07, which every editor supports. It accepts every file shape that mcpx reads. */
 export function jsonSchema(): JsonRecord {
-  const { properties, ...rest } = objectOf(DOCUMENT, { ...DEFAULTS, mcpServers: {}, profiles: {} });
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'mcpx config',
     description:
       'MCP servers behind one gateway. A number is milliseconds or bytes where a duration or a size is wanted.',
-    ...rest,
-    properties: { $schema: { type: 'string' }, ...properties },
+    type: 'object',
+    ...when({ $ref: '#/definitions/bareMap' }, { $ref: '#/definitions/servers' }, { $ref: '#/definitions/document' }),
     definitions: {
-      server: serverSchema(),
+      document: documentSchema(),
+      server: serverSchema(objectOf(SERVER, SERVER_DEFAULTS).properties),
       profile: objectOf(PROFILE, {}),
       token: schemaOf(TOKEN, undefined),
+      ...shapeDefinitions(),
       duration: {
         anyOf: [
           { type: 'number', minimum: 0 },
@@ -37,17 +36,21 @@ export function jsonSchema(): JsonRecord {
   };
 }
 
+/** Describes a file with our own keys or with those of other clients. Unknown keys are mistakes, except in settings of other clients. */
+function documentSchema(): JsonRecord {
+  const { properties } = objectOf(DOCUMENT, { ...DEFAULTS, mcpServers: {}, profiles: {} });
+  const all = { ...properties, ...shapeProperties((field) => schemaOf(field, undefined)) };
+  const known = Object.fromEntries(Object.keys(all).map((key) => [key, true]));
+  return {
+    properties: all,
+    if: { anyOf: CLIENT_KEYS.map((key) => ({ required: [key] })) },
+    else: { properties: known, patternProperties: NOTES, additionalProperties: false },
+  };
+}
+
 /** Returns the text of `mcpx.schema.json`. */
 export function schemaText(): string {
   return `${JSON.stringify(jsonSchema(), null, 2)}\n`;
-}
-
-/** Describes a server entry: one of four kinds, or an entry that only disables a server of an earlier file. */
-function serverSchema(): JsonRecord {
-  const builtin = { properties: { type: { const: 'builtin' } }, required: ['type'] };
-  const off = { properties: { disabled: { const: true } }, required: ['disabled'] };
-  const kinds = ['command', 'url', 'module', 'builtin'].map((key) => ({ required: [key] }));
-  return { ...objectOf(SERVER, SERVER_DEFAULTS), anyOf: [...kinds, builtin, off] };
 }
 
 function objectOf(fields: Fields, defaults: unknown): JsonRecord & { properties: JsonRecord } {
@@ -103,7 +106,7 @@ function typeOf(field: Field, fallback: unknown): JsonRecord {
     case 'open':
       return { type: 'object' };
     case 'servers':
-      return { type: 'object', patternProperties: NOTES, additionalProperties: { $ref: '#/definitions/server' } };
+      return { allOf: [{ $ref: '#/definitions/servers' }] };
     case 'profiles':
       return { type: 'object', patternProperties: NOTES, additionalProperties: { $ref: '#/definitions/profile' } };
   }

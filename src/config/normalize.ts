@@ -3,6 +3,7 @@ import type { Place } from './config.ts';
 import { type Diagnostics, placeText } from './diagnostics.ts';
 import type { Environment } from './environment.ts';
 import { DOCUMENT } from './fields.ts';
+import { DROPPED_KEYS, RENAMED_KEYS } from './foreign-settings.ts';
 import {
   inside,
   isNote,
@@ -21,7 +22,7 @@ import { type ProfileDraft, readProfiles } from './profiles.ts';
 import { type Entry, entryKey, readServer } from './server.ts';
 import type { Dialect, Written } from './server-fields.ts';
 import { nameKey } from './server-names.ts';
-import { DROPPED_KEYS, type PartialSettings, RENAMED_KEYS, readSettings } from './settings.ts';
+import { type PartialSettings, readSettings } from './settings.ts';
 import { type Container, type Found, findServers, looksLikeServer, projectServers, SHAPE_KEYS } from './shapes.ts';
 
 /** The content of one file, before files are merged. The keys of the maps are lower-case names. */

@@ -32,6 +32,11 @@ const at =
   (value: unknown): Container[] => [{ path, value, dialect }];
 const present = (value: unknown): boolean => value !== undefined;
 
+/** Types of entries that only their own client can run. */
+const ZED_TYPE = 'extension';
+const GOOSE_TYPES = ['builtin', 'platform', 'frontend', 'inline_python'];
+export const FOREIGN_TYPES: readonly string[] = [ZED_TYPE, ...GOOSE_TYPES];
+
 /** Shapes by top-level key; a document may have several. `mcpContainers` and `bareMap` handle the other shapes. */
 const SHAPES = {
   mcpServers: [{ matches: present, containers: at(['mcpServers']) }],
@@ -53,7 +58,7 @@ const SHAPES = {
     },
     { matches: present, containers: mcpContainers },
   ],
-  context_servers: [{ matches: present, containers: at(['context_servers'], { foreign: ['extension'] }) }],
+  context_servers: [{ matches: present, containers: at(['context_servers'], { foreign: [ZED_TYPE] }) }],
   'amp.mcpServers': [{ matches: present, containers: at(['amp.mcpServers']) }],
   extensions: [{ matches: isRecord, containers: gooseContainers }],
 } as const satisfies Record<string, readonly Shape[]>;
@@ -94,7 +99,8 @@ function bareMap(document: JsonRecord): Container[] {
   return [{ path: [], value: Object.fromEntries(entries), dialect: {} }];
 }
 
-const MARKS = ['command', 'cmd', 'url', 'httpUrl', 'serverUrl', 'uri', 'baseUrl', 'module'];
+/** Fields that only servers have. */
+export const MARKS = ['command', 'cmd', 'url', 'httpUrl', 'serverUrl', 'uri', 'baseUrl', 'module'];
 
 /** True if a value has a field that only servers have. If the value of "url" is a server itself, "url" is the name of a server. */
 export function looksLikeServer(value: unknown): boolean {
@@ -111,7 +117,7 @@ function gooseContainers(extensions: unknown): Container[] {
   const isExtension = (value: unknown): boolean =>
     isRecord(value) && (typeof value.type === 'string' || isRecord(value.config) || looksLikeServer(value));
   const entries = Object.entries(isRecord(extensions) ? extensions : {}).filter(([, value]) => isExtension(value));
-  const dialect: Dialect = { seconds: 'all', foreign: ['builtin', 'platform', 'frontend', 'inline_python'] };
+  const dialect: Dialect = { seconds: 'all', foreign: GOOSE_TYPES };
   return [{ path: ['extensions'], value: Object.fromEntries(entries), dialect }];
 }
 

@@ -15,9 +15,13 @@ import { createHome, failure } from './world.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SHAPES = join(ROOT, 'tests', 'fixtures', 'config', 'shapes');
-const accepts = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(
-  jsonSchema(),
-);
+const accepts = new Ajv({
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  allErrors: true,
+  ownProperties: true,
+}).compile(jsonSchema());
 
 function fixture(name: string): JsonRecord {
   return parse(readFileSync(join(SHAPES, name), 'utf8'));
@@ -68,7 +72,8 @@ describe('the table of fields', () => {
 });
 
 test('every default in the schema is the real one, as one would write it', () => {
-  const settings = jsonSchema().properties as Record<string, JsonRecord>;
+  const { document } = jsonSchema().definitions as Record<string, JsonRecord>;
+  const settings = document?.properties as Record<string, JsonRecord>;
   const check = (schema: JsonRecord, field: Field, expected: unknown): void => {
     if (field.kind === 'group') {
       const properties = schema.properties as Record<string, JsonRecord>;
@@ -134,6 +139,21 @@ describe('an editor underlines', () => {
     const home = createHome();
     const error = failure(() => home.load({ files: [home.write('config.json', document)], strict: true }));
     expect(error.code).toBe('config');
+  });
+});
+
+/** Fixtures of other clients' files, as a person would open them in an editor. */
+const shapes = readdirSync(SHAPES).filter((name) => !name.includes('.expected.'));
+
+describe('a file that another client wrote', () => {
+  test.each(shapes.filter((name) => name !== 'warnings.jsonc'))('%s: an editor underlines nothing', (name) => {
+    expect(accepts(fixture(name)), JSON.stringify(accepts.errors)).toBe(true);
+  });
+
+  test('an editor underlines exactly the unknown keys that mcpx warns about', () => {
+    accepts(fixture('warnings.jsonc'));
+    const unknown = (accepts.errors ?? []).filter(({ keyword }) => keyword === 'additionalProperties');
+    expect(unknown.map(({ params }) => params.additionalProperty).sort()).toEqual(['htpp', 'prot', 'tiemout']);
   });
 });
 
