@@ -1,4 +1,4 @@
-/** Makes the checkout ready to run: packages installed, executable built. What `npm start` and `npm test` begin with. */
+/** Makes the checkout ready to run: packages installed, executable built. The first step of `npm start` and `npm test`. */
 import { join } from 'node:path';
 import { log } from './log.mjs';
 import { executableName, hostTarget, ROOT } from './project.mjs';

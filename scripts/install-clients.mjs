@@ -14,7 +14,7 @@ const LOCK = ['package.json', 'package-lock.json'];
 /** Exit code for a registry that does not answer. */
 const UNREACHABLE = 3;
 
-/** What npm says when it is the registry that fails, or the way to it. */
+/** Messages of npm that mean a failure of the registry or of the network. */
 const SILENCE =
   /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|E5\d\d|E429)\b/;
 

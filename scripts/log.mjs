@@ -1,4 +1,4 @@
-/** What the scripts tell the person at the terminal: one short line per step on stderr, with the time it took. */
+/** Progress of the scripts on stderr: one short line per step, with its duration. */
 
 /** One line: a word for the step, then the text. */
 export function log(word, text) {

@@ -26,7 +26,7 @@ export function hostTarget(platform = process.platform, arch = process.arch) {
   return `${SYSTEMS[platform] ?? platform}-${arch}`;
 }
 
-/** What `process.platform` is on a target. */
+/** Returns the value of `process.platform` on a target. */
 export function platformOf(target) {
   const system = target.slice(0, target.lastIndexOf('-'));
   return Object.keys(SYSTEMS).find((platform) => SYSTEMS[platform] === system) ?? system;

@@ -7,7 +7,7 @@ import { BuildError, hostTarget, isMain, ROOT, readJson, runMain, sha256 } from 
 
 const INSTALL = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-update-notifier'];
 
-/** What an installation depends on: the lockfile, and the machine, because some packages carry native code. */
+/** Returns the inputs of an installation: the lockfile, and the machine, because some packages contain native code. */
 function fingerprint(root) {
   return `${hostTarget()} ${sha256(readFileSync(join(root, 'package-lock.json')))}\n`;
 }
@@ -25,7 +25,7 @@ export function matchesLockfile(root) {
     .every(([path, wanted]) => installed.get(path)?.version === wanted.version);
 }
 
-/** Whether `npm ci` must run, and why not when it need not: `stamp` from us, `record` from npm. */
+/** Returns `missing` if `npm ci` must run; otherwise the proof that it need not: our `stamp`, or npm's `record`. */
 export function installState(root) {
   const stampFile = join(root, 'node_modules', '.mcpx-install');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprint(root)) return 'stamp';

@@ -9,7 +9,7 @@ import { ensureBuilt } from './ensure-built.mjs';
 import { log } from './log.mjs';
 import { isMain, runMain } from './project.mjs';
 
-/** What mcpx is asked to do. */
+/** The arguments for mcpx. */
 export function mcpxArguments(args) {
   return args.length === 0 || args[0].startsWith('-') ? ['demo', ...args] : args;
 }

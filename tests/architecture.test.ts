@@ -44,7 +44,7 @@ const LAYERS = [
   ['main', 'boot'],
 ];
 
-/** Who may do what nobody else may. A trailing slash is a folder. */
+/** Operations that only their owners may use. A trailing slash is a folder. */
 const OWNERS: { what: RegExp; owners: string[] }[] = [
   { what: /process\.stdout/, owners: ['listen/stdio.ts', 'cli/output.ts', 'main.ts'] },
   { what: /writeSync\(1\b/, owners: ['boot.ts'] },
@@ -160,11 +160,11 @@ test('no file name occurs twice, except where the path gives the direction', () 
   expect(duplicateNames(parsed)).toEqual([]);
 });
 
-/** Rooms without a door: a collection of parts of the same kind. */
-const WITHOUT_DOOR = ['catalog/search/tables', 'listen/api', 'upstream/http'];
+/** Subfolders without an entry file: a collection of parts of the same kind. */
+const WITHOUT_ENTRY = ['catalog/search/tables', 'listen/api', 'upstream/http'];
 
-/** Files of a room, besides its door and its leaves, that other layers may import. */
-const SIDE_DOORS = [
+/** Files of a subfolder that other layers may import, besides its entry file and its leaves. */
+const EXCEPTIONS = [
   'catalog/pins/digest.ts',
   'catalog/pins/enforce.ts',
   'catalog/pins/lock-comparison.ts',
@@ -182,30 +182,30 @@ const SIDE_DOORS = [
   'upstream/transports/module-server.ts',
 ];
 
-test('a room has a door: the file with the name of its folder', () => {
-  const rooms = new Set(sources.map(({ path }) => dirname(path)).filter((folder) => folder.includes('/')));
+test('a subfolder has an entry file with the name of the folder', () => {
+  const folders = new Set(sources.map(({ path }) => dirname(path)).filter((folder) => folder.includes('/')));
   const known = new Set(sources.map(({ path }) => path));
-  expect([...rooms].filter((room) => !known.has(`${room}/${basename(room)}.ts`)).sort()).toEqual(WITHOUT_DOOR);
+  expect([...folders].filter((folder) => !known.has(`${folder}/${basename(folder)}.ts`)).sort()).toEqual(WITHOUT_ENTRY);
 });
 
-test('other layers enter a room by its door, by a leaf, or by a listed side door', () => {
+test('other layers import a subfolder by its entry file, by a leaf, or by a listed exception', () => {
   const imports = new Map(sources.map((source) => [source.path, localImports(source)]));
   const isLeaf = (path: string) => !imports.get(path)?.some((other) => dirname(other) === dirname(path));
-  const isDoor = (path: string) => basename(path, '.ts') === basename(dirname(path));
-  const entered = sources.flatMap(({ path: from }) =>
+  const isEntry = (path: string) => basename(path, '.ts') === basename(dirname(path));
+  const imported = sources.flatMap(({ path: from }) =>
     (imports.get(from) ?? [])
       .filter((path) => dirname(path).includes('/') && path.split('/')[0] !== from.split('/')[0])
-      .filter((path) => !isDoor(path) && !isLeaf(path)),
+      .filter((path) => !isEntry(path) && !isLeaf(path)),
   );
-  expect([...new Set(entered)].sort()).toEqual(SIDE_DOORS);
+  expect([...new Set(imported)].sort()).toEqual(EXCEPTIONS);
 });
 
 test('names have no private metaphors', () => {
   expect(opaqueNames(parsed)).toEqual([]);
 });
 
-test('no comment sentence has a clause as its subject', () => {
-  const sentences = parsed.flatMap(({ path, comments }) =>
+test.each(['src', 'tests', 'scripts'])('no comment sentence in %s has a clause as its subject', (folder) => {
+  const sentences = readSources(join(ROOT, folder)).flatMap(({ path, comments }) =>
     comments.filter(lacksSubject).map((sentence) => `${path}: ${sentence}`),
   );
   expect(sentences).toEqual([]);

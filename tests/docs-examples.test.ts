@@ -15,7 +15,7 @@ import { PATIENCE } from './setup/until.ts';
 const folder = mkdtempSync(join(tmpdir(), 'mcpx-docs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a model reads when it calls `inspect` or `exec` on the demo. */
+/** Returns the text that a model reads after it calls `inspect` or `exec` on the demo. */
 async function askCompact(name: string, args: unknown): Promise<string> {
   const app = createApp(demoConfig(), { log: SILENT });
   try {

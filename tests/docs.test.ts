@@ -42,7 +42,7 @@ const BANNED = [
   },
 ];
 
-/** What is wrong with a line that begins with `mcpx`. `<…>` and `…` stand for something the reader fills in. */
+/** Returns the fault of a line that begins with `mcpx`. `<…>` and `…` stand for text of the reader. */
 function faultOf(line: string): string | undefined {
   const [, ...words] = shellWords(line).filter((word) => word !== '…');
   const flags = words.filter((word) => /^--?[a-zA-Z]/.test(word)).map((word) => word.replace(/=.*$/s, ''));

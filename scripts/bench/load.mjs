@@ -57,7 +57,7 @@ const CALLS = {
 /** The samples of many turns as one row per target: medians, and ratios to the floor. Each sample has `us` alone, `perSecond` together, `cpu` µs per call. */
 export function summarize(samples) {
   const column = (target, field) => median(samples[target].map((sample) => sample[field]));
-  // What is added to a call is known turn by turn, before any median.
+  // The added time of a call is computed per turn, before any median.
   const added = (target) => median(samples[target].map(({ us }, turn) => us - samples.direct[turn].us));
   const share = (target) =>
     median(samples[target].map(({ perSecond }, turn) => perSecond / samples.floor[turn].perSecond));

@@ -24,7 +24,7 @@ const PATIENCE = 10 * 60_000;
 const MB = 1e6;
 
 /**
- * What each number may be at most: `first` with ten idle servers, `growth` over the calls and over the restarts, each after a warm-up.
+ * The limit of each number: `first` with ten idle servers, `growth` over the calls and over the restarts, each after a warm-up.
  * Seen from outside there is also garbage that nobody has needed to collect yet, some MB; a leak shows inside.
  */
 const BARS = {
@@ -55,7 +55,7 @@ function writeConfig(folder, connect) {
   return file;
 }
 
-/** What the system knows of a process: memory in MB, and counts. */
+/** Reads the numbers of a process from the system: memory in MB, and counts. */
 function seenFromOutside(pid) {
   const field = (file, name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1]);
   return {
@@ -80,7 +80,7 @@ async function settled(pid) {
 
 /** Asks the probe inside. */
 async function seenFromInside(child) {
-  // What ends with a timer of its own, such as the wait of a call, is given the time to.
+  // Objects with a timer of their own, such as the timeout of a call, need this time to end.
   await delay(1500);
   const answer = new Promise((resolve) => child.once('message', resolve));
   child.send('look');

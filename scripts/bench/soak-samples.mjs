@@ -33,7 +33,7 @@ export function descendants(pid, all = parents()) {
   return found;
 }
 
-/** Those of some processes that run, also after a moment in which the system may end what was killed. */
+/** Returns the processes that still run, and looks again after a moment, because the system may need it to end a killed one. */
 export async function stillRunning(pids) {
   for (let looks = 0; ; looks++) {
     const all = parents();

@@ -244,7 +244,7 @@ async function soak(setup, minutes) {
   return { minutes, rows, ping, reloads, ...journal.counts, failures: journal.failures };
 }
 
-/** Whether the run passed, as one line. */
+/** Returns one line that says if the run passed. */
 export function verdict({ failed, rows }) {
   const grown = rows.filter(({ over }) => over).map(({ process, number }) => `${number} of ${process}`);
   if (failed === 0 && grown.length === 0) return 'passed: no error that was not injected, nothing grew';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { basename, join } from 'node:path';
 import { BuildError, readJson } from '../project.mjs';
 
-/** What every call is answered with: an ordinary line of text. */
+/** The result of every call: an ordinary line of text. */
 const RESULT = 'Done: 3 entries match, the newest is from Tuesday; 2 are open, 1 is closed. Nothing was changed.';
 
 /** Every `<name>.json` with `tools`, and `initialize.result` or `initialize` where the instructions are: `[{name, tools, instructions}]`. */

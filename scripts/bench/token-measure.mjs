@@ -91,7 +91,7 @@ export function rawCost({ tools, instructions }) {
   return (tools.length > 0 ? countJson(tools.map(listed)) : 0) + count(instructions);
 }
 
-/** What `inspect` answers for a server, and for each of its tools, beside what the definitions cost. */
+/** Measures the answers of `inspect` for a server and for each of its tools, next to the cost of the definitions. */
 async function lookUp(client, { name, tools, instructions }) {
   const whole = await client.call('inspect', { server_name: name });
   const shares = [];

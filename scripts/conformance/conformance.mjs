@@ -121,7 +121,7 @@ async function scenarios(which, side) {
   return names.filter((name) => !name.startsWith('auth/'));
 }
 
-/** What the suite found out, in its order: `[{scenario, checks}]`. Folders are `<prefix><scenario>-<time>`. A scenario that broke off has no checks. */
+/** Returns the results of the suite, in its order: `[{scenario, checks}]`. Folders are `<prefix><scenario>-<time>`. A scenario that broke off has no checks. */
 function readResults(folder, prefix) {
   const started = (name) => name.slice(-'2026-01-01T00-00-00-000Z'.length);
   return readdirSync(folder)

@@ -160,7 +160,7 @@ export function signAdHoc(bytes, identifier) {
   return Buffer.concat([code, signature]);
 }
 
-/** What is wrong with an executable's signature; nothing when the list is empty. */
+/** Returns the faults of an executable's signature; an empty list means that it is valid. */
 export function signatureProblems(bytes) {
   const { signature, segments } = parse(bytes);
   if (signature === undefined) return ['there is no signature'];

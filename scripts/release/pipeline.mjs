@@ -79,7 +79,7 @@ export async function build({ targets, named = false, root = ROOT, entry }) {
   });
   writeScript(root);
   for (const target of targets) await buildExecutable(target, { root, file: executableName(target, { named }) });
-  // What is given away by its target's name must carry Node's licence; a build for oneself does not fetch one for it.
+  // A file that is named after its target is for distribution and needs Node's licence; a local build does not fetch it.
   const licence = named || hostTarget() === 'linux-x64' ? await nodeLicence() : undefined;
   const { version } = nodeLock();
   writeFileSync(join(dist, NOTICES), notices(bundled.metafile, { version, licence, buildFolder }));

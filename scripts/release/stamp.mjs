@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join, relative, sep } from 'node:path';
 import { ROOT, readJson, sha256 } from '../project.mjs';
 
-/** What every build is made from, besides the machine's tools. */
+/** The inputs of every build, besides the tools of the machine. */
 const INPUTS = [
   'src',
   'scripts',

@@ -27,10 +27,10 @@ const CLAUSE_AS_SUBJECT =
 
 const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
 
-/** Every TypeScript file under a folder, parsed. Paths are relative to it, with forward slashes. */
+/** Every TypeScript file and module script under a folder, parsed. Paths are relative to it, with forward slashes. */
 export function readSources(folder) {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.m?[jt]s$/.test(path))
     .map((path) => path.split(sep).join('/'))
     .sort()
     .map((path) => parseSource(path, readFileSync(join(folder, path), 'utf8')));

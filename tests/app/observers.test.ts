@@ -1,4 +1,4 @@
-/** What a whole app tells of itself: to its own tokens, to the admin, to nobody in particular. */
+/** Status, events and metrics of an app, as its tokens, an admin and everyone else see them. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -43,7 +43,7 @@ function stage(method: string) {
       async hang() {
         const client = new AbortController();
         const answer = call('never', {}, client.signal);
-        // Whatever is answered later, the call before it was sent.
+        // The order of responses may differ; the earlier call was sent first.
         await call('echo');
         return async () => {
           client.abort();

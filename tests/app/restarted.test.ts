@@ -68,7 +68,7 @@ function stage({ url }: HttpWorld, lock: Settings['lock'], more: object = {}) {
     return {
       introduce: () =>
         request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'c', version: '1' } }),
-      /** Whether mcpx knows that its server cannot be reached. */
+      /** True if mcpx knows that its server cannot be reached. */
       isDown: () => JSON.stringify(app.status()).includes('"state":"backoff"'),
       /** When it tries to reach its server again, while that is down. */
       nextTry: () => app.status().profiles[0]?.servers[0]?.nextTry,

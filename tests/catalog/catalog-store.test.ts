@@ -268,7 +268,7 @@ describe('files', () => {
     const stored = store.read(specOf('one'))!;
     store.write(specOf('other'), stored);
     expect(store.read(specOf('one'))).toEqual(stored);
-    // One that was written or read within a day is left alone.
+    // A file that was written or read within a day is kept.
     utimesSync(file, ago(0.5), ago(0.5));
     const { mtimeMs } = statSync(file);
     store.read(specOf('one'));

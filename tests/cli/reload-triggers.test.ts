@@ -58,7 +58,7 @@ test('without it nothing is read until somebody asks', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const { folder, write, reloading, lines } = stage({ mcpServers: {} });
-  // Who watches the folder has heard of the change, and a minute goes by.
+  // The watcher of the folder has reported the change, and a minute passes.
   const watcher = watch(folder);
   onTestFinished(() => watcher.close());
   const told = once(watcher, 'change');

@@ -14,7 +14,7 @@ const desk = (tool: string, input: unknown = {}, more: Record<string, unknown> =
 /** The id under which a long result was kept, from the answer that the model was shown. */
 const keptId = ({ text }: ShownResult) => /"result":"([^"]+)"/.exec(text)?.[1] ?? 'none';
 
-/** What the model does, by name, in this order. */
+/** The steps of the model, by name, in this order. */
 const STEPS = {
   signature: () => ({ tool: 'inspect', input: { server_name: 'desk', tool_name: 'list_guests' } }),
   table: () => desk('list_guests', { count: 20 }),

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { DIALECTS, type Reply, type Turn } from './dialects.ts';
 
-/** What the model does next, by what it has been shown; text ends the conversation. */
+/** Returns the next step of the model from the text that it was shown; a text ends the conversation. */
 export type Step = (turn: Turn) => Reply | Promise<Reply>;
 
 export interface Model {

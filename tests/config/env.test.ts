@@ -1,4 +1,4 @@
-/** What is really launched: placeholders, env files, the inherited environment, paths. */
+/** The launch of a server: placeholders, env files, the inherited environment, paths. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

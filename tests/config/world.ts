@@ -51,7 +51,7 @@ export function failure(action: () => unknown): McpxError {
   throw new Error('expected an McpxError');
 }
 
-/** What a config says beyond the defaults, without places. */
+/** Returns the settings of a config that differ from the defaults, without their places in the file. */
 export function brief(config: Config): JsonRecord {
   const profiles = config.profiles.map(({ name, servers, ...rest }) => [
     name,

@@ -34,7 +34,7 @@ async function gateway(more: object = {}) {
   return { ...running, url, port: Number(new URL(url).port), ask, audit };
 }
 
-/** What comes back for bytes; the client reads nothing where it is told so. */
+/** Sends bytes and returns the response; on request the client reads nothing. */
 function dial(port: number, bytes: string, { deaf = false } = {}) {
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());

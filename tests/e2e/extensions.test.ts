@@ -1,4 +1,4 @@
-/** What mcpx does not know: notifications reach the client whose call they belong to, and between calls those that share the server; methods of extensions reach the server that has them. */
+/** Unknown messages: notifications reach the client whose call they belong to, and between calls those that share the server; methods of extensions reach the server that has them. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -1,4 +1,4 @@
-/** What a user meets of servers whose lists fail, hang or change. */
+/** Servers whose lists fail, hang or change, as a user sees them. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { emptyPlace, fixture, INITIALIZE, openSession, type Place, post, run, start } from './program.ts';

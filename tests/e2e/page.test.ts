@@ -33,7 +33,7 @@ async function gateway(config: unknown, env: Record<string, string> = {}, place 
 
 interface Opened {
   page: Page;
-  /** What the browser complained about. */
+  /** Errors and warnings of the browser. */
   complaints: string[];
   /** Every URL that was asked for. */
   asked: string[];

@@ -1,4 +1,4 @@
-/** Who may do what, with the executable: profiles, tokens, confirmation, changed tools, limits. */
+/** Access rules of the executable: profiles, tokens, confirmation, changed tools, limits. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Who runs below a process, and who is left of it: read from /proc, so on Linux only. */
+/** Descendants of a process and the ones that are left after its end, read from /proc; Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { until } from '../setup/until.ts';
 
@@ -46,7 +46,7 @@ export function treeOf(root: number): Process[] {
   return [...chain, ...all.filter(({ pid, group }) => groups.has(group) && !pids.has(pid))];
 }
 
-/** Those of a tree that still run, and whoever has joined their groups since. */
+/** Returns the processes of a tree that still run, and those that joined their groups since. */
 export function leftOf(tree: Process[]): Process[] {
   const names = new Set(tree.map(({ pid, started }) => `${pid} ${started}`));
   const groups = new Set(tree.filter(({ pid, group }) => pid === group).map(({ group }) => group));

@@ -1,4 +1,4 @@
-/** What the end-to-end tests share: the built executable, a throw-away home, running it and talking to it. */
+/** Helpers of the end-to-end tests: the built executable, a temporary home, a running process and its messages. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ export interface Finished {
 
 export interface Running {
   child: ChildProcess;
-  /** What it wrote so far. */
+  /** Its output so far. */
   said: { stdout: string; stderr: string };
   /** Resolves when the text has been written to that stream. */
   wrote(stream: 'stdout' | 'stderr', text: string | RegExp): Promise<RegExpExecArray | string>;

@@ -1,4 +1,4 @@
-/** What the executable saves in front of real servers: `mcpx tokens` before, `mcpx stats` after. */
+/** Savings of the executable in front of real servers: `mcpx tokens` before, `mcpx stats` after. */
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
 import { converse, emptyPlace, fillCatalog, INITIALIZE, type Place, run, serverScript } from './program.ts';

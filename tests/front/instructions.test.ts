@@ -1,4 +1,4 @@
-/** What servers say of themselves: whole for one server, joined for all, and their names before everything else. */
+/** Instructions of servers: complete for one server, joined for all, and their names before everything else. */
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type FrontKind, type Settings } from '../../src/config/config.ts';
 import { createFront } from '../../src/front/front.ts';

@@ -1,4 +1,4 @@
-/** What clients cut, and which one gets how long a description. */
+/** Limits of known clients: descriptions, results and names. */
 import { expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import {

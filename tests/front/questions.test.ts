@@ -1,4 +1,4 @@
-/** What a server that serves one client alone asks outside of any call, and the news that it is told of that client's roots. */
+/** A server with one client sends requests outside of a call and is notified of changed roots. */
 import { expect, test } from 'vitest';
 import { createFront } from '../../src/front/front.ts';
 import { SILENT } from '../../src/observe/log.ts';
@@ -18,7 +18,7 @@ function open(ask?: () => Promise<unknown>) {
   return { ...world, front };
 }
 
-/** Whether it is settled by now. */
+/** Returns true if the promise is settled. */
 const settled = (promise: Promise<unknown>) =>
   Promise.race([promise.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
 

@@ -1,4 +1,4 @@
-/** What is counted as saved, at the compact front. */
+/** The compact front counts the tokens that it saves. */
 import { expect, test, vi } from 'vitest';
 import { createFront } from '../../src/front/front.ts';
 import { PATIENCE } from '../setup/until.ts';

@@ -1,4 +1,4 @@
-/** What of servers and of results the model of a client is shown. */
+/** The parts of definitions and results that each client shows to its model. */
 import { expect, test } from 'vitest';
 import { CLIENTS, type KnownClient } from '../../src/front/known-clients.ts';
 import { seenBy, shownLength } from '../../src/front/shown-to-model.ts';

@@ -1,5 +1,5 @@
 /**
- * What real servers list comes out of the aggregate front as it went in, but for names, URIs and where they are from.
+ * Lists of real servers pass the aggregate front unchanged, except for names, URIs and the name of the server.
  * `MCPX_CATALOGS=<folder>` adds recorded catalogs, one JSON file per server in the form that tests/fixtures/servers/replay.mjs plays.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -170,7 +170,7 @@ describe('the servers from npm', () => {
   });
 });
 
-/** What a server reads at two moments may say when. */
+/** Two lists of one server may contain two different times. */
 function withoutTimes(result: unknown): unknown {
   return JSON.parse(JSON.stringify(result).replace(/\d{1,2}:\d{2}:\d{2}(?: [AP]M)?/g, 'time'));
 }

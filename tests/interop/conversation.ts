@@ -12,7 +12,7 @@ export interface Asking {
   signal?: AbortSignal;
 }
 
-/** What the client can be asked. */
+/** Requests of servers that the client can answer. */
 export type Asked = 'sampling' | 'elicitation' | 'roots';
 
 export interface Conversation {

@@ -4,7 +4,7 @@ import type { Asked, Conversation } from './conversation.ts';
 import type { Downstream } from './downstreams.ts';
 import type { Call, Era, Transport, Upstream, Words } from './upstreams.ts';
 
-/** Who talks to whom, and over what. */
+/** The client, the server and the transports of one combination. */
 export interface Cell {
   downstream: Downstream;
   transport: Transport;
@@ -13,7 +13,7 @@ export interface Cell {
 
 export interface Feature {
   name: string;
-  /** What the client must be able to answer. */
+  /** Capabilities that the client must have. */
   can: Asked[];
   check(client: Conversation, words: Words, era: Era): Promise<void>;
   /** Where a revision of the protocol has no way for it: why, and what is seen instead. */
@@ -31,7 +31,7 @@ async function expectCall(client: Conversation, { says, ...params }: Call, askin
   return result;
 }
 
-/** What a call that cannot succeed says, whether as a result or as an error. */
+/** Returns the message of a call that fails, from a result or from an error. */
 async function complaint(client: Conversation, { says: _, ...params }: Call): Promise<string> {
   try {
     const result = await client.request('tools/call', params);

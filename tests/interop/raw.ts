@@ -10,7 +10,7 @@ import {
   type Target,
 } from './conversation.ts';
 
-/** What a JSON-RPC error says, as the SDKs throw it. */
+/** Returns the message of a JSON-RPC error as the SDKs throw it. */
 export class RawError extends Error {
   readonly code: number;
 
@@ -102,7 +102,7 @@ export async function talkBytes({ command: { command, args, env, cwd } }: Target
   };
 }
 
-/** What a client adds to every request. */
+/** Fields that a client adds to every request. */
 interface Manner {
   headers(method: string, params: Record<string, unknown>): Record<string, string>;
   meta?: Record<string, unknown>;

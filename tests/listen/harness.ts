@@ -23,7 +23,7 @@ export const token = (name: string, secret: string, more: Partial<Token> = {}) =
   ...more,
 });
 
-/** What the scripted front does for `tools/call`, by the name of the tool, and for other methods, by the method. */
+/** Actions of the scripted front: for `tools/call` by the name of the tool, for other methods by the method. */
 export type Act = (args: any, exchange: Exchange) => unknown;
 
 export interface Stage {

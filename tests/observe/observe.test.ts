@@ -87,7 +87,7 @@ test('lines also go to the file, and a file that cannot be written is no failure
 test('a full file of lines is set aside, and only so many are kept', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-log-'));
   const file = join(folder, 'mcpx.log');
-  // Those that are set aside are named by the time.
+  // Rotated files have the time in their name.
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   lines({ file, maxBytes: 100, keep: 2 }, (log) => {

@@ -1,4 +1,4 @@
-/** What was saved, over runs and processes. */
+/** Totals of the savings, over runs and processes. */
 import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

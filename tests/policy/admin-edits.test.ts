@@ -1,4 +1,4 @@
-/** What an admin token may change from afar: pairs of configs, before and after. */
+/** Changes that an admin token may make through the API: pairs of configs, before and after. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ function configOf(document: object) {
   return { profiles };
 }
 
-/** What is said to a change of the entry `x` from one form to the other. */
+/** Returns the decision about a change of the entry `x` from one form to the other. */
 function verdict(before: object | undefined, after: object): string {
   const now = configOf({ mcpServers: { other: { url: HOME }, ...(before && { x: before }) } });
   const next = configOf({ mcpServers: { other: { url: HOME }, x: after } });

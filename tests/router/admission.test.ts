@@ -1,4 +1,4 @@
-/** What holds a call back: confirmation, the number of calls at once, and rules; and what the record says of it. */
+/** Confirmation, concurrency limits and rules refuse a call, and the record names the reason. */
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { McpxError } from '../../src/errors.ts';

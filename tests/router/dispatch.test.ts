@@ -1,4 +1,4 @@
-/** What ties a request that is sent upstream to its client: whom its questions reach, and as what. */
+/** A request that is sent upstream keeps its client: server requests of the call reach that client. */
 import { describe, expect, test } from 'vitest';
 import { dispatch } from '../../src/router/dispatch.ts';
 import type { RequestContext } from '../../src/router/request-context.ts';

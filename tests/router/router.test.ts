@@ -225,7 +225,7 @@ describe('what is not there', () => {
 });
 
 describe('a call of a server that has to come up first', () => {
-  /** What is told of calls, one line each. */
+  /** The recorded events of calls, one line each. */
   const told = ({ observer }: World) => {
     const lines: string[] = [];
     observer.subscribe((happening) => {

@@ -1,4 +1,4 @@
-/** What the build scripts export, for the tests: the scripts themselves are plain JavaScript. */
+/** Types of the build scripts, for the tests; the scripts themselves are plain JavaScript. */
 declare module '*/scripts/release/macho.mjs' {
   export function segmentLayout(bytes: Buffer): Map<string, string>;
   export function signAdHoc(bytes: Buffer, identifier: string): Buffer;

@@ -60,7 +60,7 @@ export function linesOf({ blocks, spans }: Pick<Document, 'blocks' | 'spans'>): 
     .map((line) => line.replace(/^(?:[A-Z_]+=\S*\s+)+/, '').trim());
 }
 
-/** What a `console` block shows: each line after `$`, with the output under it. */
+/** Returns each line after `$` in a `console` block, with the output under it. */
 export function sessionsOf({ text: shown }: Pick<CodeBlock, 'text'>): { line: string; output: string }[] {
   return shown
     .split(/^\$ /m)

@@ -1,4 +1,4 @@
-/** What a command writes in this process, for tests of the command line. */
+/** Captures the output of a command in this process, for tests of the command line. */
 import { afterEach, beforeEach, vi } from 'vitest';
 
 type Stream = 'stdout' | 'stderr';

@@ -34,7 +34,7 @@ async function startHttp(port: number, transport = 'streamableHttp'): Promise<()
   return stop;
 }
 
-/** What both transports must do alike. */
+/** The behaviour that both transports share. */
 async function check(spec: ConnectionOptions['spec']): Promise<void> {
   const notifications: string[] = [];
   const upstream = connection(spec, { events: { notification: (method) => notifications.push(method) } });

@@ -32,7 +32,7 @@ export interface HttpWorld {
   url: string;
   origin: string;
   seen: Seen[];
-  /** What was asked for: `POST tools/call`, `GET`, `DELETE`. */
+  /** The requests that it received: `POST tools/call`, `GET`, `DELETE`. */
   asked(): string[];
   sessions: Set<string>;
   /** Closes every socket and stops listening; `start` listens again on the same port. */
@@ -118,7 +118,7 @@ export function stream(response: ServerResponse): {
   };
 }
 
-/** Whether this is a call of a tool, of any or of this name. */
+/** Returns true for a call of a tool, of any tool or of the one with this name. */
 export function isCall(request: Seen, name?: string): boolean {
   return request.message?.method === 'tools/call' && (name === undefined || request.message.params?.name === name);
 }

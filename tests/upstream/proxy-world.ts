@@ -7,7 +7,7 @@ import { cleanup } from './world.ts';
 export interface ProxyWorld {
   /** `http://127.0.0.1:port` */
   url: string;
-  /** What it was asked for: `POST http://…`, `CONNECT host:port`. */
+  /** The requests that it received: `POST http://…`, `CONNECT host:port`. */
   asked: string[];
   headers: IncomingHttpHeaders[];
 }

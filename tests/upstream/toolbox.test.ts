@@ -1,4 +1,4 @@
-/** What the built-in tools compute, refuse and bound; every result is held to the tool's own output schema. */
+/** Results, errors and limits of the built-in tools; every result is checked with the tool's own output schema. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -89,7 +89,7 @@ export async function call(
   }
 }
 
-/** Whether a process exists and is more than a zombie. */
+/** Returns true if a process exists and is not a zombie. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

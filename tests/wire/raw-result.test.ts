@@ -25,7 +25,7 @@ async function answered(result: unknown, options: RequestOptions): Promise<unkno
   }
 }
 
-/** What a channel writes for an answer. */
+/** Returns the bytes that a channel writes for a response. */
 async function written(result: unknown, framing: 'newline' | 'content-length'): Promise<string> {
   const output = new PassThrough();
   const chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** What is too large to be sent. */
+/** Messages over the size limit are not sent. */
 import { expect, test } from 'vitest';
 import { checkSize } from '../../src/wire/size-limit.ts';
 

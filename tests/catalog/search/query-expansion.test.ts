@@ -1,4 +1,4 @@
-/** What questions are read as: concepts with weights, and the act that is asked for. */
+/** Questions become concepts with weights, and the requested action. */
 import { describe, expect, test } from 'vitest';
 import { suits } from '../../../src/catalog/search/intent.ts';
 import { createQueryExpansion } from '../../../src/catalog/search/query-expansion.ts';

@@ -1,4 +1,4 @@
-/** What is found, by whom, and how fast. The quality over real catalogs is measured by `npm run bench:search`. */
+/** The search: its results, its access rules and its cost. `npm run bench:search` measures the quality on real catalogs. */
 import { describe, expect, test, vi } from 'vitest';
 import type { Tool } from '../../../src/catalog/listing.ts';
 import { createToolSearch, type Scope } from '../../../src/catalog/search/search.ts';

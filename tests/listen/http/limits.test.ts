@@ -1,4 +1,4 @@
-/** What the HTTP listener refuses: too long, too fast, too slow, from elsewhere. */
+/** The HTTP listener refuses requests that are too long, too fast, too slow, or from another origin. */
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { clientAddress } from '../../../src/listen/http/guard.ts';

@@ -1,4 +1,4 @@
-/** What waits for clients that do not read is bounded for each of them. */
+/** Unread output is bounded for each client. */
 import { expect, test } from 'vitest';
 import { createSlowReaders } from '../../../src/listen/http/slow-readers.ts';
 

@@ -1,4 +1,4 @@
-/** What a person reads whose client has a wrong address or no token: with the official clients, which show the answer. */
+/** A client with a wrong address or without a token shows a helpful answer; tested with the official clients. */
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';

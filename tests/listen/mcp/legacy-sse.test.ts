@@ -146,7 +146,7 @@ test('a client that does not read its answers may not ask for more', async () =>
     if (String(event?.data.id).startsWith('again')) break;
     read.push(event?.data.error ?? event?.data.result.big.length);
   }
-  // What it was asked while it did not read has failed; every answer has come.
+  // Requests to it failed while it did not read; every response has arrived.
   expect(read.filter((one) => one === big.length).length).toBeGreaterThan(4);
   expect(read.filter((one) => one !== big.length)).toEqual([
     { code: -32000, message: expect.stringContaining('does not read') },

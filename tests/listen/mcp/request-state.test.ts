@@ -1,4 +1,4 @@
-/** What clients carry for servers from one request to the next. */
+/** `requestState`: data of a server that the client returns with its next request. */
 import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** What `npm run bench:load` makes of its samples, and that its floor and its server answer; the measuring itself is not for every test run. */
+/** `npm run bench:load` evaluates its samples, and its floor and its server answer; the measuring itself is not for every test run. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What `npm run bench:memory` makes of its numbers; the measuring itself is not for every test run. */
+/** `npm run bench:memory` evaluates its numbers; the measuring itself is not for every test run. */
 import { describe, expect, it } from 'vitest';
 import { rowsOf, table } from '../../../scripts/bench/memory.mjs';
 

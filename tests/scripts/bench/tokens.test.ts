@@ -1,4 +1,4 @@
-/** What `npm run bench:tokens` makes of its numbers, and the servers that it makes up; the measuring itself is not for every test run. */
+/** `npm run bench:tokens` evaluates its numbers and generates servers; the measuring itself is not for every test run. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What `npm run conformance` makes of the suite's checks; the suite itself is run by .ci/run. */
+/** `npm run conformance` evaluates the checks of the suite; .ci/run runs the suite itself. */
 import { expect, test } from 'vitest';
 import { report, rowsOf, unscored } from '../../../scripts/conformance/conformance.mjs';
 

@@ -250,7 +250,7 @@ describe('an upstream that is lost', () => {
 });
 
 describe('a call that relies on what its server has said', () => {
-  /** What was said counts for the conversation in which it was listed; `look` lists. */
+  /** A list is valid for the connection on which it was read; `look` reads it. */
   function relying(x: Staged, look: (handshake: Handshake) => Promise<unknown> = async () => undefined) {
     const listed = new Set<unknown>([x.upstream.handshake]);
     const precondition: Precondition = {

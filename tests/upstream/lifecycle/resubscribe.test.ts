@@ -1,4 +1,4 @@
-/** What keeps a conversation from being ended for want of calls. */
+/** Subscriptions keep a connection open although it has no calls. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createResubscriber } from '../../../src/upstream/lifecycle/resubscribe.ts';
 import { cleanup } from '../world.ts';

@@ -104,7 +104,7 @@ describe.skipIf(WINDOWS)('the record of a child', () => {
     change(edit);
     expect(await records.reap()).toBe(0);
     expect(isRunning(pid)).toBe(true);
-    // What can never prove anything any more is thrown away.
+    // A record that can no longer identify a process is removed.
     expect(files()).toHaveLength(process.platform === 'linux' || left === 0 ? left : 1);
   });
 

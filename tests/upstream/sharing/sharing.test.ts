@@ -112,7 +112,7 @@ describe('a server that all share', () => {
       clientInfo: { name: 'mcpx', version: '0.0.0-test' },
     });
     expect(get(upstreams, asked).owner).toBeUndefined();
-    // Whoever lists uses what was last used.
+    // A list request uses the connection that was used last.
     expect(await pidOf(upstreams)).toBe(other);
     expect(isRunning(plain)).toBe(true);
   });
@@ -213,7 +213,7 @@ describe('a server of the modern era', () => {
       if ('elicitation' in set) expect(await asked).toMatchObject({ resultType: 'input_required' });
       else await expect(asked).rejects.toMatchObject({ code: -32021 });
     }
-    // One of each set: what is listed for one is listed for all who offer the same.
+    // One connection of each set: a list for one client is valid for all clients with the same capabilities.
     expect(upstreams.affected(first).map(({ offered }) => offered)).toEqual(['', 'elicitation.form', 'sampling+roots']);
   });
 

@@ -75,7 +75,7 @@ describe('a conversation over HTTP', () => {
     await upstream.connect();
     const calls = [call(upstream, 'echo', { n: 1 }), call(upstream, 'echo', { n: 2 })];
     await until(() => server.seen.length === 3);
-    // What is sent later by somebody else has come and gone meanwhile.
+    // A later message of another client was sent and answered meanwhile.
     for (let n = 0; n < 3; n++) await (await fetch(server.origin)).text();
     expect(server.asked()).toEqual([
       'POST server/discover',

@@ -7,7 +7,7 @@ import { processorTime } from './setup/processor.ts';
 
 const EXACT = 'rawJSON' in JSON;
 const again = (text: string) => JSON.stringify(parseLossless(text));
-/** What is expected of this Node. */
+/** The results that this version of Node must give. */
 const kept = (text: string) => (EXACT ? text : JSON.stringify(JSON.parse(text)));
 
 describe('a JSON text that is read and written again', () => {

@@ -69,7 +69,7 @@ describe('what is in order', () => {
     expect([[...list], list.isEmpty]).toEqual([[], true]);
     list.add('e');
     expect([[...list], list.isEmpty]).toEqual([['e'], false]);
-    // Whoever holds on to one that has left holds on to no other.
+    // A reference to a removed entry keeps no other entry alive.
     expect([a, b, c, d].flatMap(({ before, after }) => [before, after])).toEqual(Array(8).fill(undefined));
   });
 
