@@ -13,7 +13,7 @@ const MAX_TURNS = 20;
 /** `fluent` searches for all actions in one turn and chains calls in a batch; `plain` does one thing per turn. */
 export const STYLES = ['fluent', 'plain'];
 
-/** What a model with all tools listed needs: calls that do not wait for each other are made in one turn. */
+/** A model with all tools listed makes calls that do not depend on each other in one turn. */
 export function directTurns({ calls }, style) {
   if (style === 'plain') return calls.length;
   const depth = [];
