@@ -27,7 +27,7 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 
 /** Lowest first; folders of one row may not import each other. */
 const LAYERS = [
-  ['errors', 'version', 'lossless-json', 'invisible-characters'],
+  ['cancel-signal', 'errors', 'version', 'lossless-json', 'invisible-characters'],
   ['files', 'slot-map'],
   ['file-handles'],
   ['observe'],

@@ -1,4 +1,5 @@
 /** A front as listeners and tools see it: the client connection, the request in progress, and what a front is given; types only. */
+import type { CancelSignal } from '../cancel-signal.ts';
 import type { Wanted } from '../catalog/catalog.ts';
 import type { ListKind, Tool } from '../catalog/listing.ts';
 import type { ToolSearch } from '../catalog/search/search.ts';
@@ -28,7 +29,7 @@ export interface Downstream {
 /** A downstream request in progress, with the functions that reach its client. */
 export interface Exchange {
   /** Aborted if the client cancels the request or disconnects. */
-  signal: AbortSignal;
+  signal: CancelSignal;
   /** Sends progress with the client's own token; absent if the client sent none. */
   progress?: ((params: Params) => void) | undefined;
   /**

@@ -1,4 +1,5 @@
 /** `policy.confirm`: asks the user before a tool runs that is not declared read-only. */
+import type { CancelSignal } from '../cancel-signal.ts';
 import type { Tool } from '../catalog/listing.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import { clean, cut, oneLine } from '../render/text.ts';
@@ -13,7 +14,7 @@ export type Confirm = (question: string) => Promise<Verdict>;
 /** The part of a call that a confirmation needs. */
 export interface Asking extends ClientHandle {
   server: string;
-  signal?: AbortSignal | undefined;
+  signal?: CancelSignal | undefined;
   confirm?: Confirm;
 }
 

@@ -1,4 +1,5 @@
 /** Types of the requests that a downstream passes to the router. */
+import type { CancelSignal } from '../cancel-signal.ts';
 import type { Tool } from '../catalog/listing.ts';
 import type { McpxError } from '../errors.ts';
 import type { Inputs } from '../mcp/multi-round-trip.ts';
@@ -17,7 +18,7 @@ export interface ToolResult extends Record<string, unknown> {
 
 /** The context of a downstream request in progress. */
 export interface RequestContext extends ClientHandle {
-  signal?: AbortSignal | undefined;
+  signal?: CancelSignal | undefined;
   progress?: ((params: Params) => void) | undefined;
   /** `_meta` of the downstream's request, without its progress token. */
   meta?: Params | undefined;

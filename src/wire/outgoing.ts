@@ -1,4 +1,5 @@
 /** Our requests on one connection: ids, timeouts, cancellation, progress and responses. */
+import type { CancelSignal } from '../cancel-signal.ts';
 import { cancelled, McpxError, RpcError } from '../errors.ts';
 import { isLosslessNumber } from '../lossless-json.ts';
 import { SlotMap } from '../slot-map.ts';
@@ -279,7 +280,7 @@ function rpcError(error: unknown): RpcError {
   return new RpcError(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? 'unknown error'), data);
 }
 
-function abortReason(signal: AbortSignal | undefined): string {
+function abortReason(signal: CancelSignal | undefined): string {
   return typeof signal?.reason === 'string' ? signal.reason : 'cancelled by the caller';
 }
 

@@ -1,4 +1,5 @@
 /** One end of a JSON-RPC connection: ids, timeouts, cancellation and progress; errors are relayed verbatim. */
+import type { CancelSignal } from '../cancel-signal.ts';
 import { McpxError, messageOf, RPC_CODES, RpcError, toRpcError } from '../errors.ts';
 import { SlotMap } from '../slot-map.ts';
 import { IncomingCall } from './incoming-request.ts';
@@ -53,7 +54,7 @@ export interface Receiver {
 /** The context that a request handler receives with a request. */
 export interface Incoming {
   /** Aborted when the peer cancels the request or disconnects. */
-  signal: AbortSignal;
+  signal: CancelSignal;
   /** Sends progress under the requester's own token; absent if the request has none. */
   progress?: (params: Params) => void;
   origin?: Id;
@@ -93,7 +94,7 @@ export interface RequestOptions {
   timeout?: number;
   /** Milliseconds in total, regardless of progress (default: the larger of 30 min and `timeout`). */
   totalTimeout?: number;
-  signal?: AbortSignal | undefined;
+  signal?: CancelSignal | undefined;
   /**
    * The results that need not be parsed: `large` leaves every large one as `RawResult`; `costly` leaves one that would
    * take too much memory as `Unparsed`. If absent, all are parsed and a costly one is an error.

@@ -2,10 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { serveProxy } from '../upstream/proxy-world.ts';
@@ -120,6 +123,31 @@ describe.skipIf(!hasOpenssl())('through a proxy to a server behind TLS (needs op
   });
 });
 
+/** A local module whose tools fetch a page that never arrives, and one that tells how the fetches ended. */
+const fetching = (url: string) => `
+const names = [];
+const fetched = (signal) => fetch('${url}', { signal }).catch((error) => {
+  names.push(error.name);
+  throw error;
+});
+export const tools = {
+  plain: { handler: (_, { signal }) => fetched(signal) },
+  any: { handler: (_, { signal }) => fetched(AbortSignal.any([signal, new AbortController().signal])) },
+  reasons: { handler: () => ({ names }) },
+};
+`;
+
+/** A web server that accepts requests and does not answer. */
+async function serveNothing(): Promise<{ server: Server; url: string }> {
+  const server = createHttpServer(() => undefined).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanup(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+}
+
 describe('a local module', () => {
   test.each(PROGRAMS)('runs in a child of %s, and its prints hurt nobody', async (_, program) => {
     const place = emptyPlace();
@@ -134,4 +162,32 @@ describe('a local module', () => {
     const { code, stdout } = await running.finished;
     expect({ code, answer: JSON.parse(stdout) }).toEqual({ code: 0, answer: { sum: 3 } });
   });
+
+  test.each(PROGRAMS)(
+    'in %s gets a signal for fetch and AbortSignal.any, which the client aborts',
+    async (_, program) => {
+      const place = emptyPlace();
+      const slow = await serveNothing();
+      place.file('tools.mjs', fetching(slow.url));
+      const config = place.file('mcp.json', { mcpServers: { local: { module: './tools.mjs' } } });
+      const [command = '', ...args] = [...program, 'serve', '--front', 'aggregate', '-c', config];
+      const client = new Client({ name: 'canceller', version: '1' });
+      await client.connect(
+        new StdioClientTransport({ command, args, env: place.env, cwd: place.cwd, stderr: 'ignore' }),
+      );
+      cleanup(() => client.close());
+      for (const name of ['local__plain', 'local__any']) {
+        const stop = new AbortController();
+        const begun = once(slow.server, 'request');
+        const call = client.callTool({ name }, undefined, { signal: stop.signal });
+        const [request] = await begun;
+        const closed = once(request.socket, 'close');
+        stop.abort();
+        await expect(call).rejects.toThrow();
+        await closed;
+      }
+      const reasons = await client.callTool({ name: 'local__reasons' });
+      expect(reasons.structuredContent).toEqual({ names: ['AbortError', 'AbortError'] });
+    },
+  );
 });

@@ -1,5 +1,4 @@
-/** The abort signal of a request of the far side: as much of a real one as anything here and in Node relies on. */
-import { setTimeout as delay } from 'node:timers/promises';
+/** The cancel signal of a request of the far side. */
 import { expect, test, vi } from 'vitest';
 import { IncomingCall } from '../../src/wire/incoming-request.ts';
 
@@ -24,11 +23,4 @@ test('tells everybody who listens, once, with the reason', () => {
   expect(gone).not.toHaveBeenCalled();
   expect([incoming.signal.aborted, incoming.signal.reason]).toEqual([true, 'no longer wanted']);
   expect(() => incoming.signal.throwIfAborted()).toThrow('no longer wanted');
-});
-
-test('ends what waits in a function of Node', async () => {
-  const incoming = call();
-  const waiting = delay(60_000, undefined, { signal: incoming.signal });
-  incoming.abort('enough');
-  await expect(waiting).rejects.toMatchObject({ name: 'AbortError', cause: 'enough' });
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { CancelSignal } from '../../src/cancel-signal.ts';
 import { McpxError, RpcError } from '../../src/errors.ts';
 import type { Id, Message, Params, RpcRequest } from '../../src/wire/message.ts';
 import { type Channel, createPeer, type Incoming, type PeerHandlers, type Receiver } from '../../src/wire/peer.ts';
@@ -419,7 +420,7 @@ describe('their requests', () => {
   });
 
   test('that were cancelled are aborted, and get no answer', async () => {
-    const signals: AbortSignal[] = [];
+    const signals: CancelSignal[] = [];
     const { ask, notify, sent, peer } = open({
       request: (_, { signal }) =>
         new Promise((resolve) => {
@@ -611,7 +612,7 @@ describe('their requests', () => {
 describe('the end', () => {
   test('fails everything in the same tick, aborts what they asked, and is told once', async () => {
     const closed: unknown[] = [];
-    let signal: AbortSignal | undefined;
+    let signal: CancelSignal | undefined;
     const world = open({
       request: (_, incoming) => {
         signal = incoming.signal;

@@ -1,4 +1,5 @@
 /** MCP 2026-07-28 over stdio: one client, each of whose requests carries its client info and capabilities. */
+import type { CancelSignal } from '../../cancel-signal.ts';
 import { isWithin, locateUri } from '../../catalog/exposed-uris.ts';
 import { cancelled, RpcError } from '../../errors.ts';
 import { complete, type Envelope, readEnvelope } from '../../mcp/envelope.ts';
@@ -138,7 +139,7 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     const hear: Notify = (method, params) => notify(method, stamped(params, stamp));
     const listener: Listener = { news: createNews(hear), uris: [] };
     listeners.add(listener);
-    const ask = (method: string, uri: unknown, until: AbortSignal) =>
+    const ask = (method: string, uri: unknown, until: CancelSignal) =>
       front.request({ method, params: { uri } }, { signal: until });
     try {
       const hello = await introduce(opened, who, signal);
@@ -197,7 +198,7 @@ function isOf(asked: unknown, { uri, _meta }: Params): boolean {
   return whole.server === server && isWithin(String(own), whole.uri);
 }
 
-function aborted(...signals: AbortSignal[]): Promise<void> {
+function aborted(...signals: CancelSignal[]): Promise<void> {
   if (signals.some((signal) => signal.aborted)) return Promise.resolve();
   return new Promise((resolve) => {
     for (const signal of signals) signal.addEventListener('abort', () => resolve(), { once: true });

@@ -1,6 +1,7 @@
 /** Handles `input_required` results of the modern era: gets the input from the client and sends the request again with it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { toAbortSignal } from '../../cancel-signal.ts';
 import { McpxError, messageOf } from '../../errors.ts';
 import { envelopeOf } from '../../mcp/envelope.ts';
 import { mayBeAsked } from '../../mcp/methods.ts';
@@ -68,8 +69,9 @@ async function answered({ inputRequests, requestState }: InputRequired, asking: 
   const questions = isRecord(inputRequests) ? Object.entries(inputRequests) : [];
   const state = typeof requestState === 'string' ? { requestState } : {};
   if (questions.length === 0) {
+    const { signal } = asking.wanted;
     await delay(Math.min(PAUSE * 2 ** asking.round, LONGEST_PAUSE), undefined, {
-      ...(asking.wanted.signal && { signal: asking.wanted.signal }),
+      ...(signal && { signal: toAbortSignal(signal) }),
     });
     return state;
   }

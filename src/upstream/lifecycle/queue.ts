@@ -1,4 +1,5 @@
 /** A concurrency limit with a bounded queue: first in, first out per key, and round robin between keys. */
+import type { CancelSignal } from '../../cancel-signal.ts';
 import { McpxError } from '../../errors.ts';
 import { createCounts, isWithinShare } from '../../policy/shares.ts';
 
@@ -14,7 +15,7 @@ export interface Slots {
 }
 
 export interface Wait {
-  signal?: AbortSignal | undefined;
+  signal?: CancelSignal | undefined;
   /** The maximum time in the queue in ms. */
   timeout?: number | undefined;
   /** Entries with the same key form one queue; the queues alternate, so that a busy client does not delay others. */

@@ -1,4 +1,5 @@
 /** Sends one call to an upstream: queues it, waits for a connection, and retries only if that is safe. */
+import type { CancelSignal } from '../../cancel-signal.ts';
 import type { ServerSpec } from '../../config/config.ts';
 import { cancelled, McpxError, messageOf, RpcError } from '../../errors.ts';
 import type { Params } from '../../wire/message.ts';
@@ -34,7 +35,7 @@ export function createSender({ spec, connectWait, lifecycle, breaker, slots, sha
    * Returns the open connection or waits for the next one. A lost connection is awaited; a first connect that failed
    * rejects at once.
    */
-  const reach = async (method: string, deadline: number, signal: AbortSignal | undefined): Promise<Link> => {
+  const reach = async (method: string, deadline: number, signal: CancelSignal | undefined): Promise<Link> => {
     for (;;) {
       if (lifecycle.link) return lifecycle.link;
       if (signal?.aborted) throw cancelled(method);
@@ -175,7 +176,7 @@ function stillFetching(name: string, { since, fetching }: ConnectionState & { ki
 
 export interface Patience {
   method: string;
-  signal?: AbortSignal | undefined;
+  signal?: CancelSignal | undefined;
   /** Milliseconds that are left. */
   left: number;
   spec: Pick<ServerSpec, 'name'>;

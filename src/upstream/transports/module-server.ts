@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import type { InitializeResult } from '@modelcontextprotocol/sdk/types.js';
+import { toAbortSignal } from '../../cancel-signal.ts';
 import { McpxError, messageOf, RpcError } from '../../errors.ts';
 import { plain } from '../../lossless-json.ts';
 import { LEGACY_VERSIONS } from '../../mcp/protocol-versions.ts';
@@ -66,7 +67,7 @@ function callTool({ tools }: LocalModule, params: Params, incoming: Incoming): P
   const args = plain(params.arguments ?? {});
   if (!isRecord(args)) throw new RpcError(INVALID_PARAMS, '"arguments" must be an object');
   const context: ModuleContext = {
-    signal: incoming.signal,
+    signal: toAbortSignal(incoming.signal),
     progress: (progress, total, message) => incoming.progress?.({ progress, ...defined({ total, message }) }),
   };
   return runTool(tool, args, context);

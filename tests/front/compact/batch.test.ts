@@ -1,5 +1,6 @@
 /** Several calls in one `exec`: order, references, failures, progress, cancellation. */
 import { describe, expect, test } from 'vitest';
+import type { CancelSignal } from '../../../src/cancel-signal.ts';
 import { DEFAULTS } from '../../../src/config/config.ts';
 import { createFront } from '../../../src/front/front.ts';
 import type { Exchange } from '../../../src/front/front-interface.ts';
@@ -236,7 +237,7 @@ describe('a batch', () => {
 
   test('giving up reaches every call', async () => {
     const stop = new AbortController();
-    const signals: (AbortSignal | undefined)[] = [];
+    const signals: (CancelSignal | undefined)[] = [];
     const { batch } = open((_, __, options) => {
       signals.push(options.signal);
       return structured({});

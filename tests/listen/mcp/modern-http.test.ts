@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { CancelSignal } from '../../../src/cancel-signal.ts';
 import { DEFAULTS } from '../../../src/config/config.ts';
 import { RpcError } from '../../../src/errors.ts';
 import type { HttpListener } from '../../../src/listen/http/http.ts';
@@ -546,7 +547,7 @@ describe('a subscription', () => {
 
   test('of a client that leaves before it is acknowledged asks for nothing any more', async () => {
     const asked: string[] = [];
-    let signal: AbortSignal | undefined;
+    let signal: CancelSignal | undefined;
     const { url, open } = await stage({
       'resources/subscribe': ({ uri }, exchange) => {
         asked.push(uri);
