@@ -7,9 +7,18 @@ import type { LockFile } from '../src/catalog/pins/lock-file.ts';
 import { createPins } from '../src/catalog/pins/pins.ts';
 import type { ShownDefinitions } from '../src/catalog/pins/shown-definitions.ts';
 import { createToolSearch } from '../src/catalog/search/search.ts';
-import { DEFAULTS, type Filter, SERVER_DEFAULTS, type ServerSpec, type Settings } from '../src/config/config.ts';
+import {
+  DEFAULTS,
+  type Filter,
+  type FrontKind,
+  SERVER_DEFAULTS,
+  type ServerSpec,
+  type Settings,
+} from '../src/config/config.ts';
+import { openSession } from '../src/front/client-session.ts';
 import { createResultStore } from '../src/front/compact/result-store.ts';
-import type { FrontDeps } from '../src/front/front-interface.ts';
+import { createFront } from '../src/front/front.ts';
+import type { ClientDeps, ClientSession, Downstream } from '../src/front/front-interface.ts';
 import { createSavings } from '../src/front/savings.ts';
 import { createStats } from '../src/observe/call-counts.ts';
 import { createLog } from '../src/observe/log.ts';
@@ -48,7 +57,7 @@ export interface World {
   router: Router;
   /** The router of another client. */
   session(key: string, issued?: number): Router;
-  deps: FrontDeps;
+  deps: ClientDeps;
   /** Every request that reached an upstream, lists excepted. */
   sent: { server: string; method: string; params: Params | undefined }[];
   logged: string[];
@@ -90,7 +99,11 @@ export function createWorld(
   const changes: string[] = [];
   const specs = Object.entries(scripts).map(([name, script]) => specOf(name, script.spec));
   const connections = new Map(specs.map((spec) => [spec.name, connectionOf(spec, scripts[spec.name] ?? {}, sent)]));
-  const pool = { get: (name: string) => connections.get(name), all: () => [...connections.values()] };
+  const pool = {
+    get: (name: string) => connections.get(name),
+    all: () => [...connections.values()],
+    rootsChanged: () => undefined,
+  };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
   const { lock: mode } = settings;
   const pins = mode === 'enforce' ? createGuard({ log, file }) : createPins({ mode, log, shownDefinitions });
@@ -114,7 +127,7 @@ export function createWorld(
   const calls = observer.calls({ profile: 'default' });
   const admission = createAdmission({ policy: settings.policy, calls: createShares(settings.limits.concurrentCalls) });
   const checker = createArgumentChecker();
-  const verify: FrontDeps['verify'] = (server, wanted) => catalog.verify(server, undefined, wanted);
+  const verify: ClientDeps['verify'] = (server, wanted) => catalog.verify(server, undefined, wanted);
   const session = (key: string, issued?: number) => {
     const own = { pins: pins.session({ key, offered: () => undefined, issued }), pinned: () => pins.revision };
     return createRouter({ catalog, verify, pool, access, checker, calls, admission, ...own });
@@ -124,7 +137,7 @@ export function createWorld(
   const ledger = createLedger();
   const deps = {
     router,
-    caller: { key: 'k', capabilities: {} },
+    identity: { key: 'k', capabilities: {} },
     settings,
     subscriptions,
     savings: createSavings(ledger),
@@ -134,6 +147,11 @@ export function createWorld(
     verify,
   };
   return { catalog, router, session, deps, sent, logged, changes, stats, observer, ledger };
+}
+
+/** Opens the session of a client on a front of its own. */
+export function openFront(kind: FrontKind, deps: ClientDeps, downstream: Downstream): ClientSession {
+  return openSession(createFront(kind, deps.settings), deps, downstream);
 }
 
 export const CALLER = { key: 'test', capabilities: {} };

@@ -7,9 +7,9 @@ import { createPins, type Pins } from '../catalog/pins/pins.ts';
 import { createShownDefinitions } from '../catalog/pins/shown-definitions.ts';
 import type { Prior } from '../catalog/search/ranking.ts';
 import { createToolSearch, type ToolSearch } from '../catalog/search/search.ts';
-import type { Config, Profile, Settings } from '../config/config.ts';
+import type { Config, FrontKind, Profile, Settings } from '../config/config.ts';
 import { sameJson } from '../config/json-data.ts';
-import type { Front } from '../front/front-interface.ts';
+import type { ClientSession, Front } from '../front/front-interface.ts';
 import type { Log } from '../observe/log.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Ledger } from '../observe/savings-totals.ts';
@@ -37,7 +37,9 @@ export interface ProfileRuntime {
   admission: Admission;
   pins: Pins;
   search: ToolSearch;
-  fronts: Set<Front>;
+  /** The fronts by kind, and the sessions of the clients on them. */
+  fronts: Map<FrontKind, Front>;
+  sessions: Set<ClientSession>;
 }
 
 export interface AppOptions {
@@ -78,7 +80,7 @@ export function runProfile(
 ): ProfileRuntime {
   const { children, stderr, observer, prior, admission, childLimit, attended } = more;
   const { name: own } = profile;
-  const fronts = new Set<Front>();
+  const sessions = new Set<ClientSession>();
   const { lock: mode } = settings;
   const shownDefinitions =
     folder !== undefined && mode === 'session' ? createShownDefinitions({ folder, profile: own, log }) : undefined;
@@ -100,13 +102,13 @@ export function runProfile(
         if (passed === 'dropped')
           log.debug(`${method} is dropped: it may be about calls of several tokens`, { server });
         if (passed !== undefined) return;
-        for (const front of fronts)
-          if (mayHear(method, front, connection) && pool.serves(connection, front.key))
-            front.onNotification(server, method, params, connection);
+        for (const session of sessions)
+          if (mayHear(method, session, connection) && pool.serves(connection, session.key))
+            session.onNotification(server, method, params, connection);
       },
       request: (server, request, incoming, connection) => {
         const client = pool.clientOf(connection);
-        const only = client === undefined ? undefined : [...fronts].find(({ key }) => key === client);
+        const only = client === undefined ? undefined : [...sessions].find(({ key }) => key === client);
         return answerQuestion(
           server,
           request,
@@ -131,10 +133,10 @@ export function runProfile(
     ...(store && { store }),
     changed: (server, kinds) => {
       observer.emit({ type: 'lists', profile: own, server, lists: kinds });
-      for (const front of fronts) front.changed(kinds, server);
+      for (const session of sessions) session.changed(kinds, server);
     },
     listed: () => {
-      for (const front of fronts) front.changed([]);
+      for (const session of sessions) session.changed([]);
     },
   });
   const subscriptions = createSubscriptions({ pool, log });
@@ -142,7 +144,8 @@ export function runProfile(
   const access = createAccess({ profile, policy });
   const search = createToolSearch(prior);
   const tasks = createTaskOwners();
-  return { profile, pool, catalog, subscriptions, tasks, access, policy, admission, pins, search, fronts };
+  const rules = { access, policy, admission, pins };
+  return { ...rules, search, profile, pool, catalog, subscriptions, tasks, fronts: new Map(), sessions };
 }
 
 /** Applies new servers and rules to a running profile and returns the changes. Its clients get list_changed notifications. */
@@ -157,7 +160,7 @@ export function updateProfile(running: ProfileRuntime, profile: Profile, setting
     access: createAccess({ profile, policy: settings.policy }),
   });
   const news = !same || change.added.length + change.changed.length + change.removed.length > 0;
-  if (news) for (const front of running.fronts) front.changed(['tools', 'resources', 'prompts']);
+  if (news) for (const session of running.sessions) session.changed(['tools', 'resources', 'prompts']);
   return change;
 }
 

@@ -5,8 +5,7 @@ import { RpcError } from '../errors.ts';
 import { TASKS_EXTENSION } from '../mcp/tasks.ts';
 import type { Router, ServerView } from '../router/router.ts';
 import { isRecord, METHOD_NOT_FOUND, type Params } from '../wire/message.ts';
-import type { FrontDeps } from './front-interface.ts';
-import type { NativeMethod } from './prompts-resources.ts';
+import type { Client, Method } from './front-interface.ts';
 
 /** Extensions that several servers may have at once, because mcpx routes all their methods. */
 const ROUTED: ReadonlySet<string> = new Set([TASKS_EXTENSION, 'io.modelcontextprotocol/ui']);
@@ -38,27 +37,17 @@ export function announcedExtensions(servers: ServerView[], router: Pick<Router, 
   return Object.fromEntries(announced);
 }
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed'>;
-
 /** Returns the handler of an unknown method; undefined if no extension can define that method. */
-export function createExtensionRelay({ router, settings, listed }: Deps): (method: string) => NativeMethod | undefined {
-  return (method) => {
-    if (!isExtensionMethod(method)) return undefined;
-    return async (params, way) => {
-      await listed();
-      const owners = ownersOf(method, router);
-      const target = targetOf(params, owners, settings) ?? (owners.length === 1 ? { server: owners[0] } : undefined);
-      if (target?.server === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
-      const { server, ...own } = target;
-      return router.forward({
-        ...way,
-        server: server.name,
-        kind: 'extension',
-        name: method,
-        method,
-        params: { ...params, ...own },
-      });
-    };
+export function extensionMethod(method: string): Method | undefined {
+  if (!isExtensionMethod(method)) return undefined;
+  return async (params, way, { router, settings, listed }) => {
+    await listed();
+    const owners = ownersOf(method, router);
+    const target = targetOf(params, owners, settings) ?? (owners.length === 1 ? { server: owners[0] } : undefined);
+    if (target?.server === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+    const { server, ...own } = target;
+    const address = { server: server.name, kind: 'extension', name: method, method } as const;
+    return router.forward({ ...way, ...address, params: { ...params, ...own } });
   };
 }
 
@@ -81,7 +70,7 @@ interface Target {
 }
 
 /** Returns the server whose URI or name is in the params, if it is one of the owners. */
-function targetOf({ uri, name }: Params, owners: ServerView[], { naming }: Deps['settings']): Target | undefined {
+function targetOf({ uri, name }: Params, owners: ServerView[], { naming }: Client['settings']): Target | undefined {
   const viewOf = (server: string) => owners.find((owner) => owner.name === server);
   if (typeof uri === 'string') {
     const listers = owners.filter(({ resources }) => resources.some((item) => item.uri === uri));

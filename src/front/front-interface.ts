@@ -1,24 +1,25 @@
-/** A front as listeners and tools see it: the client connection, the request in progress, and what a front is given; types only. */
+/** A front and its clients: the client connection, the request in progress, the client and the session; types only. */
 import type { CancelSignal } from '../cancel-signal.ts';
 import type { Wanted } from '../catalog/catalog.ts';
 import type { ListKind, Tool } from '../catalog/listing.ts';
 import type { ToolSearch } from '../catalog/search/search.ts';
-import type { Settings } from '../config/config.ts';
+import type { FrontKind, Settings } from '../config/config.ts';
 import type { Inputs } from '../mcp/multi-round-trip.ts';
 import type { RequestContext, Router, ToolResult } from '../router/router.ts';
 import type { Subscriptions } from '../router/subscriptions.ts';
-import type { Caller } from '../upstream/caller.ts';
+import type { ClientIdentity } from '../upstream/client-identity.ts';
 import type { ConnectionInfo } from '../upstream/connection-interface.ts';
 import type { Params, RpcNotification, RpcRequest } from '../wire/message.ts';
 import type { Incoming, RequestOptions } from '../wire/peer.ts';
 import type { ClientResults } from './compact/result-store.ts';
+import type { ExposedTables, SharedNames } from './exposed-tables.ts';
 import type { Savings } from './savings.ts';
 
 /** The client connection as the listener provides it. */
 export interface Downstream {
   /** The session's key, unique per session. */
   key: string;
-  /** `request` for a client without a session, which is identified by its token alone; absent for a session. */
+  /** Set for a client without a session, which is identified by its token alone. */
   stateless?: true;
   /** Sends a notification that belongs to no request; it is dropped if the client has no stream for it. */
   notify(method: string, params?: Params): void;
@@ -47,13 +48,12 @@ export interface Exchange {
   verbatim?: boolean;
 }
 
-/** The parts of a profile that a front uses. */
-export interface FrontDeps {
+/** The profile as one client uses it, and the parts of mcpx that serve it. */
+export interface ClientDeps {
   router: Router;
-  /** The client's identity; `initialize` adds its name and capabilities. */
-  caller: Caller;
-  /** The settings depend on the client in the compact front, so they are read for each request. */
-  readonly settings: Settings;
+  /** Replaced by a new value after `initialize`, a log level and new roots. */
+  identity: ClientIdentity;
+  settings: Settings;
   subscriptions: Subscriptions;
   /** Counts the characters that a client reads, with and without mcpx. */
   savings: Savings;
@@ -71,20 +71,60 @@ export interface FrontDeps {
   isListing?(): boolean;
 }
 
-/** The part that differs between the compact and the aggregate front. */
-export interface Face {
-  instructions(): string | undefined;
-  /** Milliseconds that `tools/list` waits for servers that were never listed, if less than configured. */
-  listWait?: number;
-  tools(): Tool[];
-  /** Returns the server's definition of a tool; absent if mcpx defines all tools itself. */
-  tool?(name: string): Tool | undefined;
-  /** Returns the lists of this front that change with these lists of the servers; absent if they are the same. */
-  affected?(kinds: ReadonlySet<ListKind>): Iterable<ListKind>;
-  call(name: string, args: unknown, way: RequestContext): Promise<ToolResult>;
+/** A client as a front sees it with each request. */
+export interface Client extends ClientDeps {
+  /** The settings of the profile, with the limits of the client program in the compact front. */
+  readonly settings: Settings;
+  /** The tools and prompts that the client sees, by their exposed names. */
+  readonly exposed: ExposedTables;
+  /** The lists that the client has read, for the compact front. */
+  readonly read: ReadLists;
 }
 
+/** The facts about the last `tools/list` of a client. */
+export interface ReadLists {
+  /** True if the menu of this client is counted. */
+  isCounted: boolean;
+  /** True if the list contained the `resources` tool; undefined before the first list. */
+  hasResources?: boolean;
+}
+
+/** Handles one MCP method of a client. */
+export type Method = (params: Params, way: RequestContext, client: Client) => unknown;
+
+/** The part that differs between the compact and the aggregate front. */
+export interface Face {
+  instructions(client: Client): string | undefined;
+  /** Milliseconds that `tools/list` waits for servers that were never listed, if less than configured. */
+  listWait?: number;
+  tools(client: Client): Tool[];
+  /** Returns the server's definition of a tool; absent if mcpx defines all tools itself. */
+  tool?(name: string, client: Client): Tool | undefined;
+  /** Returns the lists of this front that change with these lists of the servers; absent if they are the same. */
+  affected?(kinds: ReadonlySet<ListKind>, client: Client): Iterable<ListKind>;
+  call(name: string, args: unknown, way: RequestContext, client: Client): Promise<ToolResult>;
+  /** The methods that only this front has. */
+  methods: Iterable<[string, Method]>;
+  /** Returns the handler of a method that MCP does not define. */
+  extension?(method: string): Method | undefined;
+  /** Returns the settings for a client program. */
+  settingsFor(settings: Settings, info: { name: string; version?: string } | undefined): Settings;
+}
+
+/** The MCP methods of a profile; it keeps nothing of a client. */
 export interface Front {
+  readonly kind: FrontKind;
+  /** The settings of the profile; a reload leads to another front. */
+  readonly settings: Settings;
+  readonly face: Face;
+  /** Returns the handler of a method; undefined if the front lacks it. */
+  method(name: string): Method | undefined;
+  /** The exposed names that clients without a session share. */
+  readonly sharedNames: SharedNames;
+}
+
+/** One client on a front, as listeners and the profile see it. */
+export interface ClientSession {
   /** The key of its downstream session. */
   readonly key: string;
   /** The name of the client's token. */
@@ -92,7 +132,7 @@ export interface Front {
   /** Handles a request; throws RpcError or McpxError for a protocol error. */
   request(request: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown>;
   /** The server's definition of the tool that is exposed under this name. */
-  tool?(name: string): Tool | undefined;
+  tool(name: string): Tool | undefined;
   notification(notification: RpcNotification): void;
   /** Announces that lists of the profile, or of one server, have changed. */
   changed(kinds: Iterable<ListKind>, server?: string): void;

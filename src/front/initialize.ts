@@ -6,13 +6,13 @@ import type { Router, ServerView } from '../router/router.ts';
 import type { Handshake } from '../upstream/handshake.ts';
 import { VERSION } from '../version.ts';
 import { isRecord, type Params } from '../wire/message.ts';
-import type { Face, FrontDeps } from './front-interface.ts';
+import type { Client, Face } from './front-interface.ts';
 import { extrasOf } from './task-methods.ts';
 
-interface Session {
+interface Introduced {
   kind: FrontKind;
   face: Face;
-  deps: Pick<FrontDeps, 'router' | 'caller' | 'settings' | 'listed'>;
+  client: Client;
 }
 
 /** Capabilities of the compact front, which does not wait for upstreams: a client may list something that is empty. */
@@ -24,33 +24,35 @@ const EVERYTHING = {
   logging: {},
 } satisfies ServerCapabilities;
 
-export async function introduce(params: Params, { kind, face, deps }: Session): Promise<Params> {
-  const { caller } = deps;
-  if (isRecord(params.capabilities)) caller.capabilities = params.capabilities;
-  if (isClientInfo(params.clientInfo)) caller.clientInfo = params.clientInfo;
+export async function introduce(params: Params, { kind, face, client }: Introduced): Promise<Params> {
+  client.identity = {
+    ...client.identity,
+    ...(isRecord(params.capabilities) && { capabilities: params.capabilities }),
+    ...(isClientInfo(params.clientInfo) && { clientInfo: params.clientInfo }),
+  };
   const serverInfo = { name: 'mcpx', title: 'mcpx', version: VERSION };
   const protocolVersion = agreedVersion(params.protocolVersion);
   if (kind === 'compact') {
     // The servers are listed in the background; the response does not wait.
-    setImmediate(() => void deps.listed());
+    setImmediate(() => void client.listed());
     return {
       protocolVersion,
       capabilities: EVERYTHING,
       serverInfo,
-      ...instructionsOf(face),
+      ...instructionsOf(face, client),
     } satisfies InitializeResult;
   }
-  await deps.listed();
-  const servers = deps.router.servers();
-  const own = { serverInfo, ...instructionsOf(face), ...transparent(servers, deps.settings) };
-  return { protocolVersion, capabilities: unionOf(servers, deps.router), ...own } satisfies InitializeResult;
+  await client.listed();
+  const servers = client.router.servers();
+  const own = { serverInfo, ...instructionsOf(face, client), ...transparent(servers, client.settings) };
+  return { protocolVersion, capabilities: unionOf(servers, client.router), ...own } satisfies InitializeResult;
 }
 
 /**
  * Returns the server's own info and instructions if mcpx stands for a single server with plain names and unchanged
  * URIs.
  */
-function transparent(servers: ServerView[], settings: FrontDeps['settings']): Params {
+function transparent(servers: ServerView[], settings: Client['settings']): Params {
   const handshake = onlyServer(servers, settings);
   if (handshake === undefined) return {};
   const { serverInfo, instructions } = handshake;
@@ -61,7 +63,7 @@ function transparent(servers: ServerView[], settings: FrontDeps['settings']): Pa
  * The handshake of the only server behind the aggregate front; undefined if there are several, or if mcpx changes
  * names.
  */
-export function onlyServer(servers: ServerView[], { naming }: FrontDeps['settings']): Handshake | undefined {
+export function onlyServer(servers: ServerView[], { naming }: Client['settings']): Handshake | undefined {
   const [only, ...others] = servers;
   const isPlain = naming.style === 'plain' && naming.resources === 'keep';
   return isPlain && others.length === 0 ? only?.entry.handshake : undefined;
@@ -86,8 +88,8 @@ function unionOf(servers: ServerView[], router: Pick<Router, 'seesAll'>): Params
   };
 }
 
-function instructionsOf(face: Face): { instructions?: string } {
-  const instructions = face.instructions();
+function instructionsOf(face: Face, client: Client): { instructions?: string } {
+  const instructions = face.instructions(client);
   return instructions === undefined ? {} : { instructions };
 }
 

@@ -1,6 +1,5 @@
 /** Known MCP clients by the name in `clientInfo`: how much of a server and of a result each one passes to the model. */
 import type { Settings } from '../config/config.ts';
-import type { Caller } from '../upstream/caller.ts';
 
 export interface KnownClient {
   title: string;
@@ -191,12 +190,14 @@ export function settingsFor<S extends Pick<Settings, 'front' | 'limits'>>(settin
   return { ...settings, front: { ...front, structured, execSplit }, limits: { ...limits, ...bounds } };
 }
 
-/** Returns a function that gives the settings for a client, recalculated once it has sent its `clientInfo`. */
-export function settingsOf(settings: Settings, client: Pick<Caller, 'clientInfo'>): () => Settings {
-  let known: { name: string | undefined; settings: Settings } = { name: undefined, settings };
-  return () => {
-    const name = client.clientInfo?.name;
-    if (known.name !== name) known = { name, settings: settingsFor(settings, client.clientInfo) };
+/** Returns a function that gives the settings for a client program; they are made again only for another one. */
+export function settingsOf(
+  settings: Settings,
+  make: (settings: Settings, info: Introduced) => Settings,
+): (info: Introduced) => Settings {
+  let known = { name: undefined as string | undefined, settings: make(settings, undefined) };
+  return (info) => {
+    if (known.name !== info?.name) known = { name: info?.name, settings: make(settings, info) };
     return known.settings;
   };
 }

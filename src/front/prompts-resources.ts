@@ -1,238 +1,163 @@
 /** MCP methods for prompts, resources, completion and logging, with exposed names and URIs, in both fronts. */
-
-import { exposeNames, mayBeOf, type Named, type NameTable } from '../catalog/exposed-names.ts';
-import {
-  exposeTemplate,
-  exposeUri,
-  fitsTemplate,
-  type Located,
-  literalLength,
-  locateUri,
-} from '../catalog/exposed-uris.ts';
+import { exposeNames, mayBeOf } from '../catalog/exposed-names.ts';
+import { exposeTemplate, exposeUri, type Located } from '../catalog/exposed-uris.ts';
 import type { Item } from '../catalog/listing.ts';
 import { pageOf } from '../catalog/pagination.ts';
 import { RpcError } from '../errors.ts';
-import { RESOURCE_NOT_FOUND } from '../mcp/error-codes.ts';
 import { isLogLevel } from '../mcp/log-levels.ts';
 import { asName } from '../render/text.ts';
 import type { Forward, RequestContext, ServerView } from '../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
-import type { FrontDeps } from './front-interface.ts';
+import { readResult, resultResources } from './compact/inspect-result.ts';
+import type { ExposedPrompt } from './exposed-tables.ts';
+import type { Client, Method } from './front-interface.ts';
+import { locateResource, subscribedAt } from './locate-resource.ts';
 import { refreshAndFind } from './refresh-and-find.ts';
 import { exposeMessages } from './rewrite-uris.ts';
 
-interface Prompt extends Named {
-  item: Item;
-}
-
-export type NativeMethod = (params: Params, way: RequestContext) => Promise<unknown>;
-
-/** Resources that mcpx itself provides. */
-export interface OwnResources {
-  list(): Item[];
-  /** Resolves with undefined for any other URI. */
-  read(uri: unknown): Promise<Params | undefined>;
-}
-
-const NOTHING_OWN: OwnResources = { list: () => [], read: async () => undefined };
-
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'verify' | 'subscriptions'>;
-
-export function createPromptsResources(deps: Deps, own: OwnResources = NOTHING_OWN): Map<string, NativeMethod> {
-  const { router, settings, listed, subscriptions } = deps;
-  const style = settings.naming.resources;
-  let known: { revision: string; prompts: NameTable<Prompt> } | undefined;
-
-  const prompts = () => {
-    if (known?.revision === router.revision()) return known.prompts;
-    const items = router
-      .servers()
-      .flatMap(({ name: server, entry: { spec }, prompts }) =>
-        prompts.map((item) => ({ server, label: spec.label, name: String(item.name), item })),
-      );
-    known = { revision: router.revision(), prompts: exposeNames(items, settings.naming).table };
-    return known.prompts;
+const list =
+  (key: string, items: (client: Client) => Item[]): Method =>
+  async (params, _, client) => {
+    await client.listed(undefined, 'all');
+    return pageOf(items(client), key, params);
   };
 
-  async function promptOf(name: unknown, way: RequestContext): Promise<Prompt> {
-    const exposed = String(name);
-    const find = () => prompts().get(exposed);
-    const mayHave = ({ name: server, entry: { spec } }: ServerView) =>
-      mayBeOf(spec.label ?? server, exposed, settings.naming);
-    const prompt = find() ?? (await refreshAndFind({ find, mayHave, lists: 'all' }, deps));
-    if (prompt !== undefined) return prompt;
-    router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(exposed), way);
-    throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${asName(name)}`);
-  }
+export const PROMPT_AND_RESOURCE_METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ['prompts/list', list('prompts', exposedPrompts)],
+  ['prompts/get', getPrompt],
+  // The results that mcpx stores are resources of mcpx itself; only the compact front stores any.
+  ['resources/list', list('resources', (client) => [...exposedResources(client), ...resultResources(client)])],
+  ['resources/templates/list', list('resourceTemplates', exposedTemplates)],
+  ['resources/read', readResource],
+  ['resources/subscribe', subscribe],
+  ['resources/unsubscribe', unsubscribe],
+  ['logging/setLevel', setLevel],
+  ['completion/complete', completeArgument],
+]);
 
-  /** Returns the server and its own URI for a URI that a client sent. */
-  async function resourceAt(uri: unknown, way: RequestContext): Promise<Located> {
-    if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, '"uri" must be a string');
-    const isThere = (found: Located) => views().some(({ name }) => name === found.server);
-    const of = (server: string | undefined) => (server === undefined ? undefined : { server, uri });
-    // A URI that names its server, or whose server is certain, does not wait for other servers' lists.
-    const known = style === 'keep' ? of(certainHolderOf(uri, views())) : locateUri(uri);
-    if (known !== undefined && isThere(known)) return known;
-    const find = () => holderOf(uri, views()) ?? onlyHolder(views());
-    const found =
-      style === 'keep' ? of(await refreshAndFind({ find, lists: 'all' }, deps)) : await listed().then(() => known);
-    if (found !== undefined && isThere(found)) return found;
-    router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
-    const code = style === 'keep' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
-    throw new RpcError(code, 'Resource not found', { uri });
-  }
-  const views = () => router.servers();
-
-  /** Returns the resource that the client subscribed to with this URI, even if another server lists it now. */
-  function subscribedAt(uri: unknown, holder: string): Located | undefined {
-    if (typeof uri !== 'string') return undefined;
-    const places = style === 'keep' ? views().map(({ name: server }) => ({ server, uri })) : [locateUri(uri)];
-    return places.find((place) => place !== undefined && subscriptions.wanted(place, holder) !== undefined);
-  }
-
-  const resourceRequest =
-    (method: string, { server, uri }: Located, more: Pick<Forward, 'via' | 'routed'> = {}): NativeMethod =>
-    (params, way) =>
-      router.forward({
-        ...way,
-        ...more,
-        server,
-        kind: 'resource',
-        name: uri,
-        method,
-        params: { ...params, uri },
-        questions: 'pass',
-      });
-
-  async function read(params: Params, way: RequestContext): Promise<unknown> {
-    const resource = await resourceAt(params.uri, way);
-    return rewriteContents(await resourceRequest('resources/read', resource)(params, way), resource, params.uri);
-  }
-
-  /** Rewrites the URIs in the contents: the requested one as the client sent it, others as exposed URIs. */
-  function rewriteContents(result: unknown, { server, uri }: Located, asked: unknown): unknown {
-    if (style === 'keep' || !isRecord(result) || !Array.isArray(result.contents)) return result;
-    const contents = result.contents.map((one) => {
-      if (!isRecord(one) || typeof one.uri !== 'string') return one;
-      return { ...one, uri: one.uri === uri ? asked : exposeUri({ server, uri: one.uri }, style) };
-    });
-    return { ...result, contents };
-  }
-
-  /** Completes an argument of a prompt, by its exposed name, or of a resource template, by its exposed URI. */
-  async function complete(params: Params, way: RequestContext): Promise<unknown> {
-    const { ref } = params;
-    if (!isRecord(ref)) throw new RpcError(INVALID_PARAMS, '"ref" must be an object');
-    const method = 'completion/complete';
-    if (ref.type === 'ref/prompt') {
-      const { server, name } = await promptOf(ref.name, way);
-      return router.forward({
-        ...way,
-        server,
-        kind: 'prompt',
-        name,
-        method,
-        params: { ...params, ref: { ...ref, name } },
-      });
-    }
-    const { server, uri } = await resourceAt(ref.uri, way);
-    return router.forward({
-      ...way,
-      server,
-      kind: 'resource',
-      name: uri,
-      method,
-      params: { ...params, ref: { ...ref, uri } },
-    });
-  }
-
-  const list =
-    (key: string, items: () => Item[]): NativeMethod =>
-    async (params) => {
-      await listed(undefined, 'all');
-      return pageOf(items(), key, params);
-    };
-
-  return new Map<string, NativeMethod>([
-    [
-      'prompts/list',
-      list('prompts', () => [...prompts()].map(([name, { server, item }]) => provenance(item, server, { name }))),
-    ],
-    [
-      'prompts/get',
-      async (params, way) => {
-        const { server, name } = await promptOf(params.name, way);
-        const result = await router.forward({
-          ...way,
-          server,
-          kind: 'prompt',
-          name,
-          method: 'prompts/get',
-          params: { ...params, name },
-          questions: 'pass',
-        });
-        return exposeMessages(result, server, style);
-      },
-    ],
-    ['resources/list', list('resources', () => [...exposedResources(views(), style), ...own.list()])],
-    ['resources/templates/list', list('resourceTemplates', () => exposedTemplates(views(), style))],
-    ['resources/read', async (params, way) => (await own.read(params.uri)) ?? read(params, way)],
-    [
-      'resources/subscribe',
-      async (params, way) => {
-        const { caller } = way;
-        const { key } = caller;
-        const resource = await resourceAt(params.uri, way);
-        const known = subscriptions.wanted(resource, key) !== undefined;
-        // This precedes the response, because the first notification may arrive together with it.
-        const routed: Forward['routed'] = (via) =>
-          subscriptions.subscribe(resource, { caller, asked: String(params.uri), via });
-        try {
-          return await resourceRequest('resources/subscribe', resource, { routed })(params, way);
-        } catch (error) {
-          if (!known) subscriptions.unsubscribe(resource, key);
-          throw error;
-        }
-      },
-    ],
-    [
-      'resources/unsubscribe',
-      async (params, way) => {
-        const { key } = way.caller;
-        const resource = subscribedAt(params.uri, key) ?? (await resourceAt(params.uri, way));
-        const via = subscriptions.unsubscribe(resource, key);
-        return via === undefined ? {} : resourceRequest('resources/unsubscribe', resource, { via })(params, way);
-      },
-    ],
-    [
-      'logging/setLevel',
-      async ({ level }, { caller }) => {
-        if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `Invalid log level: ${asName(level)}`);
-        subscriptions.setLevel(level, caller.key);
-        caller.logLevel = level;
-        return {};
-      },
-    ],
-    ['completion/complete', complete],
-  ]);
+async function promptOf(name: unknown, way: RequestContext, client: Client): Promise<ExposedPrompt> {
+  const { router, settings, exposed: names } = client;
+  const exposed = String(name);
+  const find = () => names.prompts().get(exposed);
+  const mayHave = ({ name: server, entry: { spec } }: ServerView) =>
+    mayBeOf(spec.label ?? server, exposed, settings.naming);
+  const prompt = find() ?? (await refreshAndFind({ find, mayHave, lists: 'all' }, client));
+  if (prompt !== undefined) return prompt;
+  router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(exposed), way);
+  throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${asName(name)}`);
 }
 
-type Views = ReturnType<FrontDeps['router']['servers']>;
-type Style = FrontDeps['settings']['naming']['resources'];
+async function getPrompt(params: Params, way: RequestContext, client: Client): Promise<unknown> {
+  const { server, name } = await promptOf(params.name, way, client);
+  const address = { server, kind: 'prompt', name, method: 'prompts/get' } as const;
+  const result = await client.router.forward({ ...way, ...address, params: { ...params, name }, questions: 'pass' });
+  return exposeMessages(result, server, client.settings.naming.resources);
+}
 
-function exposedResources(views: Views, style: Style): Item[] {
-  const all = views.flatMap(({ name: server, resources }) =>
-    resources.map((item) => provenance(item, server, { uri: exposeUri({ server, uri: String(item.uri) }, style) })),
-  );
+interface ResourceRequest extends Pick<Forward, 'method' | 'via' | 'routed'> {
+  resource: Located;
+  params: Params;
+}
+
+function requestResource(
+  { resource: { server, uri }, params, ...more }: ResourceRequest,
+  way: RequestContext,
+  client: Client,
+): Promise<unknown> {
+  const address = { server, kind: 'resource', name: uri } as const;
+  return client.router.forward({ ...way, ...more, ...address, params: { ...params, uri }, questions: 'pass' });
+}
+
+async function readResource(params: Params, way: RequestContext, client: Client): Promise<unknown> {
+  const stored = await readResult(params.uri, client);
+  if (stored !== undefined) return stored;
+  const resource = await locateResource(params.uri, way, client);
+  const result = await requestResource({ resource, params, method: 'resources/read' }, way, client);
+  return rewriteContents(result, { resource, asked: params.uri }, client);
+}
+
+/** Rewrites the URIs in the contents: the requested one as the client sent it, others as exposed URIs. */
+function rewriteContents(
+  result: unknown,
+  { resource: { server, uri }, asked }: { resource: Located; asked: unknown },
+  { settings }: Client,
+): unknown {
+  const style = settings.naming.resources;
+  if (style === 'keep' || !isRecord(result) || !Array.isArray(result.contents)) return result;
+  const contents = result.contents.map((one) => {
+    if (!isRecord(one) || typeof one.uri !== 'string') return one;
+    return { ...one, uri: one.uri === uri ? asked : exposeUri({ server, uri: one.uri }, style) };
+  });
+  return { ...result, contents };
+}
+
+async function subscribe(params: Params, way: RequestContext, client: Client): Promise<unknown> {
+  const { subscriptions, identity } = client;
+  const resource = await locateResource(params.uri, way, client);
+  const known = subscriptions.wanted(resource, identity.key) !== undefined;
+  // This precedes the response, because the first notification may arrive together with it.
+  const routed: Forward['routed'] = (via) =>
+    subscriptions.subscribe(resource, { client, asked: String(params.uri), via });
+  try {
+    return await requestResource({ resource, params, method: 'resources/subscribe', routed }, way, client);
+  } catch (error) {
+    if (!known) subscriptions.unsubscribe(resource, identity.key);
+    throw error;
+  }
+}
+
+async function unsubscribe(params: Params, way: RequestContext, client: Client): Promise<unknown> {
+  const resource = subscribedAt(params.uri, client) ?? (await locateResource(params.uri, way, client));
+  const via = client.subscriptions.unsubscribe(resource, client.identity.key);
+  if (via === undefined) return {};
+  return requestResource({ resource, params, method: 'resources/unsubscribe', via }, way, client);
+}
+
+async function setLevel({ level }: Params, _: RequestContext, client: Client): Promise<unknown> {
+  if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `Invalid log level: ${asName(level)}`);
+  client.subscriptions.setLevel(level, client.identity.key);
+  client.identity = { ...client.identity, logLevel: level };
+  return {};
+}
+
+/** Completes an argument of a prompt, by its exposed name, or of a resource template, by its exposed URI. */
+async function completeArgument(params: Params, way: RequestContext, client: Client): Promise<unknown> {
+  const { ref } = params;
+  if (!isRecord(ref)) throw new RpcError(INVALID_PARAMS, '"ref" must be an object');
+  const method = 'completion/complete';
+  if (ref.type === 'ref/prompt') {
+    const { server, name } = await promptOf(ref.name, way, client);
+    const own = { ...params, ref: { ...ref, name } };
+    return client.router.forward({ ...way, server, kind: 'prompt', name, method, params: own });
+  }
+  const { server, uri } = await locateResource(ref.uri, way, client);
+  const own = { ...params, ref: { ...ref, uri } };
+  return client.router.forward({ ...way, server, kind: 'resource', name: uri, method, params: own });
+}
+
+function exposedPrompts({ exposed }: Client): Item[] {
+  return [...exposed.prompts()].map(([name, { server, item }]) => provenance(item, server, { name }));
+}
+
+function exposedResources({ router, settings }: Client): Item[] {
+  const style = settings.naming.resources;
+  const all = router
+    .servers()
+    .flatMap(({ name: server, resources }) =>
+      resources.map((item) => provenance(item, server, { uri: exposeUri({ server, uri: String(item.uri) }, style) })),
+    );
   return firsts(all, 'uri');
 }
 
-function exposedTemplates(views: Views, style: Style): Item[] {
-  const all = views.flatMap(({ name: server, templates }) =>
-    templates.map((item) =>
-      provenance(item, server, { uriTemplate: exposeTemplate(server, String(item.uriTemplate), style) }),
-    ),
-  );
+function exposedTemplates({ router, settings }: Client): Item[] {
+  const style = settings.naming.resources;
+  const all = router
+    .servers()
+    .flatMap(({ name: server, templates }) =>
+      templates.map((item) =>
+        provenance(item, server, { uriTemplate: exposeTemplate(server, String(item.uriTemplate), style) }),
+      ),
+    );
   return firsts(all, 'uriTemplate');
 }
 
@@ -241,47 +166,6 @@ function firsts(items: Item[], key: string): Item[] {
   const seen = new Map<unknown, Item>();
   for (const item of items) if (!seen.has(item[key])) seen.set(item[key], item);
   return [...seen.values()];
-}
-
-/**
- * Returns the server of an unchanged URI: the one that lists it, else the one with that very template, else the one
- * whose matching template has the most literal characters; the first of several.
- */
-function holderOf(uri: string, views: Views): string | undefined {
-  const all = views.flatMap(({ name, templates }) =>
-    templates.map(({ uriTemplate }) => ({ name, template: String(uriTemplate) })),
-  );
-  const [fitting] = all
-    .filter(({ template }) => fitsTemplate(template, uri, 'strictly'))
-    .sort((one, other) => literalLength(other.template) - literalLength(one.template));
-  // Some clients do not expand templates exactly as RFC 6570 specifies.
-  const last = () => fitting ?? all.find(({ template }) => fitsTemplate(template, uri));
-  return listerOf(uri, views) ?? (all.find(({ template }) => template === uri) ?? last())?.name;
-}
-
-/** Returns the same server, or undefined if a server that is not listed yet may take precedence. */
-function certainHolderOf(uri: string, views: Views): string | undefined {
-  const open = views.findIndex(({ entry }) => entry.listing.kind === 'unlisted');
-  return open === -1 ? holderOf(uri, views) : listerOf(uri, views.slice(0, open));
-}
-
-function listerOf(uri: string, views: Views): string | undefined {
-  return views.find(({ resources }) => resources.some((item) => item.uri === uri))?.name;
-}
-
-/** Returns the only server with the resources capability, if there is exactly one. */
-function onlyHolder(views: Views): string | undefined {
-  const [only, ...others] = views.filter(({ entry }) => entry.handshake?.capabilities.resources !== undefined);
-  return others.length === 0 ? only?.name : undefined;
-}
-
-/**
- * Returns the denied resource that a URI names: any of the located server if it has denied ones, or the one listed
- * under it.
- */
-function deniedAt(found: Located | undefined, uri: string, denied: Named[]): Named | undefined {
-  if (found === undefined) return denied.find(({ name }) => name === uri);
-  return denied.some(({ server }) => server === found.server) ? { server: found.server, name: found.uri } : undefined;
 }
 
 /** Returns the item under its exposed name or URI, with its own one and its server in `_meta`. */

@@ -1,7 +1,7 @@
 /** Finds an object that the catalog lacks: waits for listings in progress, then lists the servers again. */
 import type { Wanted } from '../catalog/catalog.ts';
 import type { ServerView } from '../router/router.ts';
-import type { FrontDeps } from './front-interface.ts';
+import type { ClientDeps } from './front-interface.ts';
 
 export interface Lookup<T> {
   /** Searches the catalog. */
@@ -14,7 +14,7 @@ export interface Lookup<T> {
   start?: 'never';
 }
 
-type Deps = Pick<FrontDeps, 'router' | 'listed' | 'verify'>;
+type Deps = Pick<ClientDeps, 'router' | 'listed' | 'verify'>;
 
 export async function refreshAndFind<T>(
   { find, mayHave = () => true, lists, start }: Lookup<T>,

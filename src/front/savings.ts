@@ -3,7 +3,7 @@ import type { Tool } from '../catalog/listing.ts';
 import type { Ledger } from '../observe/savings-totals.ts';
 import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
-import type { Caller } from '../upstream/caller.ts';
+import type { ClientIdentity } from '../upstream/client-identity.ts';
 import { CLIENTS, type KnownClient, knownClient } from './known-clients.ts';
 import { type Offered, offeredBy, seenBy, shownLength, textLength } from './shown-to-model.ts';
 
@@ -24,7 +24,7 @@ export interface Reading {
 }
 
 /** The client that reads a menu. */
-type Reader = Pick<Caller, 'stateless' | 'principal' | 'clientInfo'>;
+type Reader = Pick<ClientIdentity, 'stateless' | 'principal' | 'clientInfo'>;
 
 export interface Savings {
   /**

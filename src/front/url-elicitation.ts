@@ -1,6 +1,6 @@
 /** Remembers a client's URL elicitations, so that only this client gets their completion notifications. */
 import { RpcError } from '../errors.ts';
-import type { Caller } from '../upstream/caller.ts';
+import type { ClientIdentity } from '../upstream/client-identity.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Exchange } from './front-interface.ts';
 
@@ -43,7 +43,10 @@ export function createPages(): Pages {
 }
 
 /** True if the client itself can handle the error, by opening the URL and retrying; a model could not. */
-export function isForClient(error: unknown, { capabilities: { elicitation } }: Pick<Caller, 'capabilities'>): boolean {
+export function isForClient(
+  error: unknown,
+  { capabilities: { elicitation } }: Pick<ClientIdentity, 'capabilities'>,
+): boolean {
   return needsPage(error) && isRecord(elicitation) && elicitation.url !== undefined;
 }
 

@@ -2,14 +2,14 @@
 import type { ToolSearch } from '../catalog/search/search.ts';
 import type { FrontKind, ProfileWord } from '../config/config.ts';
 import type { ServerEdit } from '../config/edit.ts';
-import type { Downstream, Front, FrontDeps } from '../front/front-interface.ts';
+import type { ClientDeps, ClientSession, Downstream } from '../front/front-interface.ts';
 import type { Reading } from '../front/savings.ts';
 import type { Call, CallRecord, Happening } from '../observe/observer.ts';
 import type { Family } from '../observe/prometheus.ts';
 import type { Savings } from '../observe/savings-totals.ts';
 import type { Principal } from '../policy/auth.ts';
 import type { Router } from '../router/router.ts';
-import type { Caller } from '../upstream/caller.ts';
+import type { ClientIdentity } from '../upstream/client-identity.ts';
 
 export interface OpenOptions {
   profile: string;
@@ -27,19 +27,19 @@ export interface OpenOptions {
   issued?: number | undefined;
 }
 
-/** A front that receives catalog changes until it is closed. */
+/** A client on a front, which receives changes of the catalog until it is closed. */
 export interface Session {
-  front: Front;
+  front: ClientSession;
   close(): void;
 }
 
 /** The view of one client on a profile. */
 export interface Entrance {
   router: Router;
-  caller: Caller;
+  identity: ClientIdentity;
   search: ToolSearch;
-  listed: FrontDeps['listed'];
-  verify: FrontDeps['verify'];
+  listed: ClientDeps['listed'];
+  verify: ClientDeps['verify'];
   /** Returns the estimated tokens of the initial context, without the compact front and with it. */
   reading(): Reading;
   close(): void;

@@ -4,7 +4,7 @@ import type { Settings } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createCounts, isWithinShare, nameOfHolder, type Shares } from '../policy/shares.ts';
 import { isReadOnly } from '../render/tool-hints.ts';
-import type { Caller } from '../upstream/caller.ts';
+import type { ClientIdentity } from '../upstream/client-identity.ts';
 import { type Asking, confirmed } from './confirmation.ts';
 import { reasonOf } from './failures.ts';
 
@@ -106,7 +106,7 @@ export async function settled(asked: Promise<void>, record: Refused): Promise<vo
 /** Admits a call, which must leave later; records a refusal and throws if a limit is exceeded. */
 export function enter(
   admission: Pick<Admission, 'enter'>,
-  { caller, server }: { caller: Pick<Caller, 'holder'>; server: string },
+  { caller, server }: { caller: Pick<ClientIdentity, 'holder'>; server: string },
   record: Refused,
 ): void {
   try {

@@ -3,13 +3,13 @@ import { RpcError } from '../errors.ts';
 import { MISSING_CAPABILITY } from '../mcp/error-codes.ts';
 import type { InputRequired } from '../mcp/multi-round-trip.ts';
 import type { ConnectionInfo } from '../upstream/connection-interface.ts';
-import type { Caller, ServerNotification } from '../upstream/pool.ts';
+import type { ClientIdentity, ServerNotification } from '../upstream/pool.ts';
 import { isRecord, METHOD_NOT_FOUND, type Params, type RpcNotification, type RpcRequest } from '../wire/message.ts';
 import type { Incoming, RequestOptions } from '../wire/peer.ts';
 
 /** The functions that reach the client that made a call. */
 export interface ClientHandle {
-  caller: Caller;
+  caller: ClientIdentity;
   /** Returns false if the client does not want the notification. */
   notify?: ((method: string, params?: Params) => unknown) | undefined;
   ask?: ((method: string, params: Params, options?: RequestOptions) => Promise<unknown>) | undefined;
@@ -166,7 +166,11 @@ export function passToCall(
  * True if the client may receive a notification that belongs to no call. Log messages and unknown notifications reach
  * only the principals that have used the connection. Other notifications identify their recipient.
  */
-export function mayHear(method: string, { key, principal }: Pick<Caller, 'key' | 'principal'>, by: Shared): boolean {
+export function mayHear(
+  method: string,
+  { key, principal }: Pick<ClientIdentity, 'key' | 'principal'>,
+  by: Shared,
+): boolean {
   if (by.owner !== undefined) return key === by.owner;
   if (!isAnonymous(method) || by.principals === undefined || by.principals.size === 0) return true;
   return principal !== undefined && by.principals.has(principal);

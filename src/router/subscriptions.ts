@@ -4,7 +4,7 @@ import { McpxError, messageOf } from '../errors.ts';
 import { LEVELS, type LogLevel, levelRank } from '../mcp/log-levels.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection, ConnectionInfo } from '../upstream/connection-interface.ts';
-import type { Caller, Pool } from '../upstream/pool.ts';
+import type { ClientIdentity, Pool } from '../upstream/pool.ts';
 import type { Params } from '../wire/message.ts';
 
 export interface Subscriptions {
@@ -31,7 +31,7 @@ export interface Subscriptions {
   setLevel(level: LogLevel, holder: string): void;
   /** True if the session receives log messages of this level; without a level of its own it receives all. */
   hears(level: unknown, holder: string): boolean;
-  /** Sends `notifications/roots/list_changed` to the connections that serve this session alone. */
+  /** Handles a change of the session's roots, and tells the connections that serve this session alone. */
   rootsChanged(holder: string): void;
   /** Removes a session, and unsubscribes from the resources that no other session is subscribed to. */
   leave(holder: string): void;
@@ -48,7 +48,8 @@ export interface Subscriptions {
 const MAX_SUBSCRIPTIONS = 1000;
 
 interface Wish {
-  caller: Caller;
+  /** The session, whose identity may change while it is subscribed. */
+  client: { readonly identity: ClientIdentity };
   /** The URI in the client's request. */
   asked: string;
   /**
@@ -58,7 +59,13 @@ interface Wish {
   via: Connection | undefined;
 }
 
-export function createSubscriptions({ pool, log }: { pool: Pick<Pool, 'all' | 'get'>; log: Log }): Subscriptions {
+export function createSubscriptions({
+  pool,
+  log,
+}: {
+  pool: Pick<Pool, 'all' | 'get' | 'rootsChanged'>;
+  log: Log;
+}): Subscriptions {
   const resources = new Map<string, Located & { holders: Map<string, Wish> }>();
   /** Number of subscriptions of each session. */
   const counts = new Map<string, number>();
@@ -106,21 +113,23 @@ export function createSubscriptions({ pool, log }: { pool: Pick<Pool, 'all' | 'g
     return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish.via;
   };
 
-  /** Subscribes again on the caller's current connection, and connects it first if necessary. */
+  /** Subscribes again on the client's current connection, and connects it first if necessary. */
   const renew = ({ server, uri }: Located, wish: Wish) => {
-    const via = pool.get(server, wish.caller);
+    const via = pool.get(server, wish.client.identity);
     if (via?.state.kind !== 'ready') return wake(via);
     wish.via = via;
-    via.request('resources/subscribe', { uri }, { principal: wish.caller.principal }).catch((error: unknown) => {
-      // The next connection may accept the subscription.
-      if (wish.via === via) wish.via = undefined;
-      log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
-    });
+    via
+      .request('resources/subscribe', { uri }, { principal: wish.client.identity.principal })
+      .catch((error: unknown) => {
+        // The next connection may accept the subscription.
+        if (wish.via === via) wish.via = undefined;
+        log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
+      });
   };
 
   return {
     subscribe(resource, wish) {
-      const { key: holder } = wish.caller;
+      const { key: holder } = wish.client.identity;
       const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
       const count = (counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
       if (count > MAX_SUBSCRIPTIONS) throw tooMany();
@@ -151,6 +160,7 @@ export function createSubscriptions({ pool, log }: { pool: Pick<Pool, 'all' | 'g
     },
     hears: (level, holder) => levelRank(level) >= (levels.get(holder) ?? 0),
     rootsChanged(holder) {
+      pool.rootsChanged(holder);
       const own = pool.all().filter(({ owner, state }) => owner === holder && state.kind === 'ready');
       for (const connection of own) connection.notify('notifications/roots/list_changed');
     },
@@ -177,7 +187,7 @@ export function createSubscriptions({ pool, log }: { pool: Pick<Pool, 'all' | 'g
       for (const { server, uri, holders } of resources.values()) {
         if (server !== connection.name) continue;
         for (const wish of holders.values())
-          if (wish.via === undefined && isFor(wish.caller.key, connection)) renew({ server, uri }, wish);
+          if (wish.via === undefined && isFor(wish.client.identity.key, connection)) renew({ server, uri }, wish);
       }
     },
   };

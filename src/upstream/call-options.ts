@@ -3,7 +3,7 @@
 import type { Inputs } from '../mcp/multi-round-trip.ts';
 import type { Params } from '../wire/message.ts';
 import type { RequestOptions } from '../wire/peer.ts';
-import type { Caller } from './caller.ts';
+import type { ClientIdentity } from './client-identity.ts';
 import type { Handshake } from './handshake.ts';
 
 export interface CallOptions extends RequestOptions {
@@ -18,7 +18,7 @@ export interface CallOptions extends RequestOptions {
   /** The key of the calling client; queued calls of different clients alternate. */
   caller?: string | undefined;
   /** The calling client, whose capabilities are sent with every request to a modern server. */
-  client?: Caller | undefined;
+  client?: ClientIdentity | undefined;
   /** True if all capabilities of the client are forwarded, also extensions and experimental ones. */
   transparent?: boolean | undefined;
   /** The input responses so far; set if the caller handles `input_required` results itself. */

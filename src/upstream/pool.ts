@@ -3,7 +3,7 @@ import type { ServerSpec, Settings } from '../config/config.ts';
 import { launchFolder } from '../config/workspace-folder.ts';
 import { offeredKey, sharedKey } from '../mcp/capabilities.ts';
 import type { Log } from '../observe/log.ts';
-import type { Caller } from './caller.ts';
+import type { ClientIdentity } from './client-identity.ts';
 import { createConnection } from './connection.ts';
 import type { Connection } from './connection-interface.ts';
 import type { ConnectionOptions } from './connection-options.ts';
@@ -23,7 +23,7 @@ import { introductionOf, type Share, workspaceOf } from './sharing/sharing.ts';
 import { statelessView } from './sharing/stateless.ts';
 import type { StopBounds } from './transports/transport.ts';
 
-export type { Caller } from './caller.ts';
+export type { ClientIdentity } from './client-identity.ts';
 export type { ServerNotification } from './sharing/pool-events.ts';
 
 export interface PoolOptions {
@@ -49,7 +49,7 @@ export interface Pool {
    * one, else one with the last offered capabilities. Undefined if the server is unknown or disabled. Never starts a
    * server.
    */
-  get(server: string, caller?: Caller): Connection | undefined;
+  get(server: string, caller?: ClientIdentity): Connection | undefined;
   /** Returns all connections, at least one per server. */
   all(): Connection[];
   /** Returns the key of the only client that the connection serves; undefined if there are several. */
@@ -65,6 +65,8 @@ export interface Pool {
   update(servers: readonly ServerSpec[], settings: PoolOptions['settings']): PoolChange;
   /** Resolves when every connection that was dismissed so far has ended. */
   emptied(): Promise<void>;
+  /** Records that the roots of a client session have changed, so that the next call requests them again. */
+  rootsChanged(caller: string): void;
   /** Ends the connections of a closed client session after their last call. */
   release(caller: string): void;
   /** Closes all connections within the bounds; a second call with smaller bounds shortens the stop. */
@@ -87,7 +89,7 @@ export function createPool(options: PoolOptions): Pool {
   const create = (
     member: PoolEntry,
     share: Share,
-    caller: Caller | undefined,
+    caller: ClientIdentity | undefined,
     parts: { answer?: Answerer; holder?: string | undefined } = {},
   ): Connection => {
     const { name } = member.spec;
@@ -124,7 +126,7 @@ export function createPool(options: PoolOptions): Pool {
     return connection;
   };
 
-  const shared = (member: PoolEntry, caller: Caller | undefined): Connection => {
+  const shared = (member: PoolEntry, caller: ClientIdentity | undefined): Connection => {
     const key = caller === undefined ? '' : sharedKey(offeredKey(caller));
     const at = (place: number): Connection => {
       const own = keyAt(key, place);
@@ -142,7 +144,7 @@ export function createPool(options: PoolOptions): Pool {
     [...member.shared.values(), ...(member.rooted?.all() ?? [])].find(({ state }) => state.kind === 'ready') ??
     shared(member, undefined);
 
-  const view = (member: PoolEntry, caller: Caller): Connection => {
+  const view = (member: PoolEntry, caller: ClientIdentity): Connection => {
     member.claimed.add(stateless(member));
     const offered = offeredKey(caller);
     const { capabilities } = introductionOf('all', caller);
@@ -153,7 +155,7 @@ export function createPool(options: PoolOptions): Pool {
     return found;
   };
 
-  const own = (member: PoolEntry, caller: Caller): Connection => {
+  const own = (member: PoolEntry, caller: ClientIdentity): Connection => {
     const found = member.sessions.get(caller.key) ?? create(member, 'session', caller);
     member.sessions.set(caller.key, found);
     return found;
@@ -175,7 +177,7 @@ export function createPool(options: PoolOptions): Pool {
     return member.rooted;
   };
 
-  const once = (member: PoolEntry, caller: Caller): Connection =>
+  const once = (member: PoolEntry, caller: ClientIdentity): Connection =>
     perCall({
       create: () => create(member, 'call', caller),
       end,
@@ -201,7 +203,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const lister = (member: PoolEntry): Connection => member.current ?? shared(member, member.seen);
 
-  const find = (server: string, caller?: Caller): Connection | undefined => {
+  const find = (server: string, caller?: ClientIdentity): Connection | undefined => {
     const member = members.get(server);
     if (!member || !caller) return member && lister(member);
     member.seen = caller;
@@ -252,6 +254,7 @@ export function createPool(options: PoolOptions): Pool {
       return change;
     },
     emptied: async () => void (await Promise.allSettled(ending)),
+    rootsChanged: memory.changed,
     release(key) {
       memory.forget(key);
       for (const member of members.values()) {

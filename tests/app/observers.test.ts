@@ -136,7 +136,7 @@ test('with "audit.required" no call runs while the audit log cannot be written, 
   const app = createApp({ ...config, settings: { ...config.settings, audit } }, { log: SILENT });
   onTestFinished(() => app.stop());
   const run = () => {
-    const { router, caller } = app.enter({ profile: 'default' });
+    const { router, identity: caller } = app.enter({ profile: 'default' });
     return router.call({ server: 'math', tool: 'calculate', arguments: { expression: '6 * 7' }, caller });
   };
   await run();

@@ -1,8 +1,7 @@
 /** A name that is not known makes a server be asked again, within bounds. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createFront } from '../../src/front/front.ts';
-import type { Front } from '../../src/front/front-interface.ts';
-import { CALLER, createWorld, type Script } from '../world.ts';
+import type { ClientSession } from '../../src/front/front-interface.ts';
+import { CALLER, createWorld, openFront, type Script } from '../world.ts';
 
 /** A server that has more tools each time that somebody adds one, and counts how often it is asked. */
 function growing(): Script & { names: string[]; lists: number } {
@@ -18,7 +17,7 @@ function growing(): Script & { names: string[]; lists: number } {
   return script;
 }
 
-const call = (front: Front, name: string, args: unknown = {}) =>
+const call = (front: ClientSession, name: string, args: unknown = {}) =>
   front.request(
     { method: 'tools/call', params: { name, arguments: args } },
     { signal: new AbortController().signal },
@@ -34,7 +33,7 @@ describe('a tool that a server has just added', () => {
     await world.catalog.settle(1000);
     await vi.advanceTimersByTimeAsync(1000);
     const downstream = { key: 'k', notify: () => undefined };
-    return { ...world, front: (kind: 'compact' | 'aggregate') => createFront(kind, world.deps, downstream) };
+    return { ...world, front: (kind: 'compact' | 'aggregate') => openFront(kind, world.deps, downstream) };
   }
 
   test.each([

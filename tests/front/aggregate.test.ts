@@ -7,10 +7,9 @@ import { createCatalogStore } from '../../src/catalog/catalog-store.ts';
 import { locateUri } from '../../src/catalog/exposed-uris.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { McpxError } from '../../src/errors.ts';
-import { createFront } from '../../src/front/front.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 const TOOL = {
   name: 'search',
@@ -25,7 +24,7 @@ function open() {
     github: { tools: [TOOL], answer: () => ({ content: [], custom: true }) },
     slack: { tools: [{ name: 'search' }] },
   });
-  const front = createFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
   const request = (method: string, params?: Params) =>
     front.request(
       { method, ...(params && { params }) },
@@ -54,7 +53,7 @@ function stored() {
       settings: { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } },
       store: createCatalogStore({ folder, log: createLog({ write: () => undefined }) }),
     });
-    const front = createFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
+    const front = openFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
     const request = (method: string, params: Params = {}) =>
       front.request({ method, params }, { signal: new AbortController().signal });
     await request('tools/list');
@@ -90,7 +89,7 @@ test.each([
   ['ChatGPT', { 'openai/outputTemplate': 'ui://page' }, (meta: any) => meta['openai/outputTemplate']],
 ])('a page of %s is named under a URI that can be read', async (_, _meta, pageOf) => {
   const { deps } = createWorld({ a: { tools: [{ name: 't', _meta }] } });
-  const front = createFront('aggregate', deps, { key: 'k', notify: () => undefined });
+  const front = openFront('aggregate', deps, { key: 'k', notify: () => undefined });
   const { signal } = new AbortController();
   const { tools } = (await front.request({ method: 'tools/list' }, { signal })) as { tools: any[] };
   expect(locateUri(pageOf(tools[0]._meta))).toEqual({ server: 'a', uri: 'ui://page' });
@@ -133,7 +132,7 @@ test('a call to a server that never came up is recorded and answered with its fa
     connect: () => Promise.reject(new McpxError('unreachable', 'server "dead" could not be started')),
   };
   const world = createWorld({ dead, slack: { tools: [{ name: 'search' }] } });
-  const front = createFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
   const call = (name: string) =>
     front.request({ method: 'tools/call', params: { name, arguments: {} } }, { signal: new AbortController().signal });
   await expect(call('dead__search')).rejects.toThrow('server "dead" could not be started');
@@ -154,7 +153,7 @@ test.each(['plain', 'collision'] as const)('so is one by a name without a prefix
     if (happening.type === 'call_ended')
       seen.push(`${happening.call.server} ${happening.call.name} ${happening.call.outcome}`);
   });
-  const front = createFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
   const call = (name: string) =>
     front.request({ method: 'tools/call', params: { name, arguments: {} } }, { signal: new AbortController().signal });
   await expect(call('fetch')).rejects.toThrow('server "dead" could not be started');

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { exposeUri } from '../../src/catalog/exposed-uris.ts';
 import type { ServerSpec } from '../../src/config/config.ts';
-import { createFront } from '../../src/front/front.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 const SKILLS = 'io.modelcontextprotocol/skills';
 
@@ -18,7 +17,7 @@ function server(name: string, ids: string[], spec: Partial<ServerSpec> = {}): Sc
 
 function open(scripts: Record<string, Script>, kind: 'aggregate' | 'compact' = 'aggregate') {
   const world = createWorld(scripts);
-  const front = createFront(kind, world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront(kind, world.deps, { key: 'k', notify: () => undefined });
   const { signal } = new AbortController();
   const ask = (method: string, params: object = {}) => front.request({ method, params: { ...params } }, { signal });
   const announced = async () => ((await ask('initialize', { capabilities: {} })) as any).capabilities.extensions;

@@ -1,15 +1,14 @@
 /** Instructions of servers: complete for one server, joined for all, and their names before everything else. */
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type FrontKind, type Settings } from '../../src/config/config.ts';
-import { createFront } from '../../src/front/front.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 const tools = [{ name: 'get', description: 'Gets it.' }];
 const LONG = `First line.\n\n${'Always pass the project. '.repeat(40)}The last word is xylophone.`;
 
 function open(scripts: Record<string, Script>, { kind = 'compact' as FrontKind, settings = DEFAULTS } = {}) {
   const { deps } = createWorld(scripts, { settings });
-  const front = createFront(kind, deps, { key: 'k', notify() {} });
+  const front = openFront(kind, deps, { key: 'k', notify() {} });
   const request = (method: string, params = {}) =>
     front.request({ method, params }, { signal: new AbortController().signal });
   const inspect = async (args: object) => {

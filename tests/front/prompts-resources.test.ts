@@ -7,11 +7,10 @@ import { type CatalogStore, createCatalogStore } from '../../src/catalog/catalog
 import { exposeUri } from '../../src/catalog/exposed-uris.ts';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
-import { createFront } from '../../src/front/front.ts';
 import type { Downstream } from '../../src/front/front-interface.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { Params } from '../../src/wire/message.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 const LISTS: Record<string, unknown> = {
   'prompts/list': { prompts: [{ name: 'greet', arguments: [{ name: 'who' }], odd: 1 }] },
@@ -34,7 +33,7 @@ function open(scripts: Record<string, Script>, naming: Partial<Settings['naming'
   const settings = { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } };
   const world = createWorld(scripts, { settings, ...(store && { store }) });
   const told: unknown[] = [];
-  const front = createFront('aggregate', world.deps, { key: 'k', notify: (...said) => told.push(said) });
+  const front = openFront('aggregate', world.deps, { key: 'k', notify: (...said) => told.push(said) });
   const request = (method: string, params: Params = {}) =>
     front.request({ method, params }, { signal: new AbortController().signal }) as Promise<any>;
   const sent = () => world.sent.filter(({ method }) => LISTS[method] === undefined);
@@ -50,7 +49,7 @@ test.each<[Settings['naming']['resources'], string]>([
   const { catalog, deps, sent } = open({ a: full(), slow: full() }, { resources });
   await catalog.ensure('a');
   const waiting = { ...deps, listed: () => new Promise<void>(() => undefined) };
-  const front = createFront('aggregate', waiting, { key: 'k', notify: () => undefined });
+  const front = openFront('aggregate', waiting, { key: 'k', notify: () => undefined });
   const uri = exposeUri({ server: 'a', uri: 'file:///a' }, resources);
   const { signal } = new AbortController();
   await front.request({ method: 'resources/subscribe', params: { uri } }, { signal });
@@ -379,9 +378,9 @@ describe('news', () => {
   ])('a client %s', async (_, lasting, level) => {
     const { deps, request, sent } = open({ a: full() });
     await deps.listed();
-    const other = createFront(
+    const other = openFront(
       'aggregate',
-      { ...deps, caller: { key: 'other', capabilities: {} } },
+      { ...deps, identity: { key: 'other', capabilities: {} } },
       { key: 'other', notify: () => undefined, ...lasting },
     );
     await request('logging/setLevel', { level: 'alert' });
@@ -396,7 +395,7 @@ describe('news', () => {
     const settings = { ...DEFAULTS, policy: { ...DEFAULTS.policy, deny: ['b.*'] } };
     const { deps } = createWorld({ a: full(), b: full() }, { settings });
     const told: string[] = [];
-    const front = createFront('aggregate', deps, { key: 'k', notify: (method) => told.push(method) });
+    const front = openFront('aggregate', deps, { key: 'k', notify: (method) => told.push(method) });
     front.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
     front.onNotification('b', 'notifications/message', { level: 'error', data: 'secret' });
     front.changed(['prompts'], 'b');
@@ -409,7 +408,7 @@ describe('news', () => {
     const settings = { ...DEFAULTS, policy: { ...DEFAULTS.policy, deny } };
     const { deps } = createWorld({ a: full() }, { settings });
     const told: string[] = [];
-    const front = createFront('aggregate', deps, { key: 'k', notify: (method) => told.push(method) });
+    const front = openFront('aggregate', deps, { key: 'k', notify: (method) => told.push(method) });
     const request = (method: string, params: any = {}): Promise<any> =>
       front.request({ method, params }, { signal: new AbortController().signal });
     const { uri } = (await request('resources/list')).resources[0];

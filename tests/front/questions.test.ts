@@ -1,10 +1,9 @@
 /** A server with one client sends requests outside of a call and is notified of changed roots. */
 import { expect, test } from 'vitest';
-import { createFront } from '../../src/front/front.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import { createSubscriptions } from '../../src/router/subscriptions.ts';
 import type { Connection } from '../../src/upstream/connection-interface.ts';
-import { createWorld } from '../world.ts';
+import { createWorld, openFront } from '../world.ts';
 
 const incoming = { signal: new AbortController().signal };
 const question = { jsonrpc: '2.0' as const, id: 1, method: 'roots/list' };
@@ -13,8 +12,8 @@ const note = (method: string) => ({ jsonrpc: '2.0' as const, method });
 
 function open(ask?: () => Promise<unknown>) {
   const world = createWorld({ one: { tools: [] } });
-  world.deps.caller.capabilities = { roots: {} };
-  const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined, ...(ask && { ask }) });
+  world.deps.identity = { key: 'k', capabilities: { roots: {} } };
+  const front = openFront('compact', world.deps, { key: 'k', notify: () => undefined, ...(ask && { ask }) });
   return { ...world, front };
 }
 
@@ -25,9 +24,9 @@ const settled = (promise: Promise<unknown>) =>
 test.each([
   [
     'says that it is ready',
-    (front: ReturnType<typeof createFront>) => front.notification(note('notifications/initialized')),
+    (front: ReturnType<typeof openFront>) => front.notification(note('notifications/initialized')),
   ],
-  ['goes ahead', (front: ReturnType<typeof createFront>) => front.request({ method: 'ping' }, exchange)],
+  ['goes ahead', (front: ReturnType<typeof openFront>) => front.request({ method: 'ping' }, exchange)],
 ])('a client is asked when it %s, and not before', async (_, become) => {
   const { front } = open(async () => ({ roots: [] }));
   await front.request({ method: 'initialize', params: { capabilities: { roots: {} } } }, exchange);
@@ -43,13 +42,13 @@ test('a client that cannot be asked is an error at once', async () => {
 
 test('a client whose requests stand alone is asked on behalf of one that is under way, and not afterwards', async () => {
   const world = createWorld({ one: { tools: [] } });
-  world.deps.caller.capabilities = { roots: {} };
+  world.deps.identity = { key: 'k', capabilities: { roots: {} } };
   let listed = () => {};
   const listing = new Promise<void>((resolve) => {
     listed = resolve;
   });
   const deps = { ...world.deps, listed: () => listing };
-  const front = createFront('compact', deps, { key: 'k', notify: () => undefined, stateless: true });
+  const front = openFront('compact', deps, { key: 'k', notify: () => undefined, stateless: true });
   const under = front.request({ method: 'tools/list' }, { ...exchange, ask: async () => ({ roots: ['mine'] }) });
   expect(await front.onServerRequest('one', question, incoming)).toEqual({ roots: ['mine'] });
   listed();
@@ -80,8 +79,11 @@ test('only servers of its own, and running ones, hear that the roots of a client
     connection('foreign', 'other', 'ready'),
   ];
   const world = createWorld({});
-  const subscriptions = createSubscriptions({ pool: { all, get: () => undefined }, log: SILENT });
-  const front = createFront('compact', { ...world.deps, subscriptions }, { key: 'k', notify: () => undefined });
+  const subscriptions = createSubscriptions({
+    pool: { all, get: () => undefined, rootsChanged: () => undefined },
+    log: SILENT,
+  });
+  const front = openFront('compact', { ...world.deps, subscriptions }, { key: 'k', notify: () => undefined });
   front.notification(note('notifications/roots/list_changed'));
   expect(told).toEqual(['mine notifications/roots/list_changed']);
 });

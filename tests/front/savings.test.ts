@@ -1,16 +1,15 @@
 /** The compact front counts the tokens that it saves. */
 import { expect, test, vi } from 'vitest';
-import { createFront } from '../../src/front/front.ts';
 import { PATIENCE } from '../setup/until.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 const tool = { name: 'rows', description: 'x'.repeat(4000), inputSchema: { type: 'object' } };
 const rows = Array.from({ length: 50 }, (_, id) => ({ id, name: `name ${id}`, state: 'open' }));
 
 function open(scripts: Record<string, Script>, clientInfo?: { name: string; version: string }) {
   const { deps, ledger } = createWorld(scripts);
-  if (clientInfo) deps.caller.clientInfo = clientInfo;
-  const front = createFront('compact', deps, { key: 'k', notify: () => undefined });
+  if (clientInfo) deps.identity = { ...deps.identity, clientInfo };
+  const front = openFront('compact', deps, { key: 'k', notify: () => undefined });
   const request = (method: string, params = {}) =>
     front.request({ method, params }, { signal: new AbortController().signal });
   const call = (name: string, args: unknown) => request('tools/call', { name, arguments: args });
@@ -32,8 +31,8 @@ test('a list of tools is counted once per client, with the instructions of the s
 test('a script or a client without a session counts once, however often it asks', async () => {
   const { deps, ledger } = createWorld({ a: { tools: [tool] } });
   const list = async (clientInfo?: { name: string; version: string }) => {
-    const caller = { key: 'k', stateless: true as const, capabilities: {}, ...(clientInfo && { clientInfo }) };
-    const front = createFront('compact', { ...deps, caller }, { key: 'k', notify: () => undefined, stateless: true });
+    const identity = { key: 'k', stateless: true as const, capabilities: {}, ...(clientInfo && { clientInfo }) };
+    const front = openFront('compact', { ...deps, identity }, { key: 'k', notify: () => undefined, stateless: true });
     await front.request({ method: 'tools/list' }, { signal: new AbortController().signal });
     await new Promise((resolve) => setImmediate(resolve));
   };

@@ -2,8 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { exposeUri } from '../../src/catalog/exposed-uris.ts';
 import { DEFAULTS } from '../../src/config/config.ts';
-import { createFront } from '../../src/front/front.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 const TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 const EXTENSION = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -29,7 +28,7 @@ function open(
   const world = createWorld(scripts, { settings: { ...DEFAULTS, naming } });
   const told: unknown[] = [];
   const notify = (method: string, params: unknown) => void told.push([method, params]);
-  const front = createFront(kind, world.deps, { key: 'k', notify });
+  const front = openFront(kind, world.deps, { key: 'k', notify });
   const signal = new AbortController().signal;
   const ask = (method: string, params: object = {}, more: object = {}) =>
     front.request({ method, params: { ...params } }, { signal, ...more });

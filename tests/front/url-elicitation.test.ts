@@ -2,9 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
-import { createFront } from '../../src/front/front.ts';
 import type { Params } from '../../src/wire/message.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 type Naming = Settings['naming'];
 
@@ -32,8 +31,8 @@ function open(kind: 'aggregate' | 'compact', elicitation: object = { url: {} }, 
     shown.push(params?.message);
     return { action: 'accept' };
   };
-  const front = createFront(kind, deps, { key: 'k', notify: (...said) => told.push(said), ask });
-  deps.caller.capabilities = { elicitation };
+  const front = openFront(kind, deps, { key: 'k', notify: (...said) => told.push(said), ask });
+  deps.identity = { key: 'k', capabilities: { elicitation } };
   const request = (name: string, args: Params) =>
     front.request({ method: 'tools/call', params: { name, arguments: args } }, { signal, ask }) as Promise<Params>;
   return { front, told, shown, request, listed: deps.listed };

@@ -2,11 +2,10 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFront } from '../../src/front/front.ts';
 import { listenStdio } from '../../src/listen/stdio.ts';
 import { SILENT } from '../../src/observe/log.ts';
 import { passTime, stopClock } from '../setup/clock.ts';
-import { createWorld, type Script } from '../world.ts';
+import { createWorld, openFront, type Script } from '../world.ts';
 
 function start(slow: Script = {}) {
   let arrived: () => void = () => undefined;
@@ -36,7 +35,7 @@ function start(slow: Script = {}) {
   const done = listenStdio({
     gateway: {
       open: ({ downstream }) => {
-        const front = createFront('compact', world.deps, downstream);
+        const front = openFront('compact', world.deps, downstream);
         changed = () => front.changed(['tools']);
         const close = () => {
           closed += 1;

@@ -2,12 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../src/config/config.ts';
 import { McpxError } from '../../src/errors.ts';
-import { createFront } from '../../src/front/front.ts';
 import type { CallRecord } from '../../src/observe/observer.ts';
 import { createShares } from '../../src/policy/shares.ts';
 import { createAdmission } from '../../src/router/admission.ts';
 import type { ToolCall } from '../../src/router/router.ts';
-import { createWorld, type Script, type World } from '../world.ts';
+import { createWorld, openFront, type Script, type World } from '../world.ts';
 
 const TOOLS = [
   { name: 'read', annotations: { readOnlyHint: true } },
@@ -149,8 +148,8 @@ describe('confirmation', () => {
 
   test.each(['compact', 'aggregate'] as const)('in the %s front a no is a result that says so', async (kind) => {
     const { deps, sent } = stage(ASKING);
-    const caller = { key: 'k', capabilities: { elicitation: {} } };
-    const front = createFront(kind, { ...deps, caller }, { key: 'k', notify: () => undefined });
+    const identity = { key: 'k', capabilities: { elicitation: {} } };
+    const front = openFront(kind, { ...deps, identity }, { key: 'k', notify: () => undefined });
     const params =
       kind === 'compact'
         ? { name: 'exec', arguments: { server_name: 'files', tool_name: 'write' } }
@@ -166,8 +165,8 @@ describe('confirmation', () => {
 
 test('in a batch every call is asked about by itself, and a no stops that one only', async () => {
   const { deps, sent } = stage(ASKING);
-  const caller = { key: 'k', capabilities: { elicitation: {} } };
-  const front = createFront('compact', { ...deps, caller }, { key: 'k', notify: () => undefined });
+  const identity = { key: 'k', capabilities: { elicitation: {} } };
+  const front = openFront('compact', { ...deps, identity }, { key: 'k', notify: () => undefined });
   const questions: string[] = [];
   const ask = async (_: string, { message }: Record<string, unknown>) => {
     questions.push(String(message));
@@ -306,7 +305,7 @@ describe('what is denied', () => {
 
   test('is recorded under its true name where a client asks for an exposed one', async () => {
     const { deps, records, stats } = stage(denying, script);
-    const front = createFront('aggregate', deps, { key: 'k', notify: () => undefined });
+    const front = openFront('aggregate', deps, { key: 'k', notify: () => undefined });
     const exchange = { signal: new AbortController().signal };
     const ask = (method: string, params: object) =>
       front.request({ method, params: params as any }, exchange).catch(({ code, message }) => [code, message]);
@@ -360,7 +359,7 @@ describe('what is denied', () => {
       };
       const { deps, records, catalog } = stage(settings, listing);
       await catalog.ensure('files');
-      const front = createFront('aggregate', deps, { key: 'k', notify: () => undefined });
+      const front = openFront('aggregate', deps, { key: 'k', notify: () => undefined });
       const wrapped = (server: string, uri: string) =>
         resources === 'keep'
           ? uri

@@ -1,7 +1,7 @@
 /** The router: find → authorize → check → call → record. */
 import { describe, expect, test } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
-import { createExec } from '../../src/front/compact/exec-tool.ts';
+import { exec } from '../../src/front/compact/exec-tool.ts';
 import type { ToolCall } from '../../src/router/router.ts';
 import type { CallOptions } from '../../src/upstream/call-options.ts';
 import { CALLER, createWorld, type Script, type World } from '../world.ts';
@@ -287,7 +287,7 @@ describe('a call of a server that has to come up first', () => {
     const staged = world({ connect: down });
     const lines = told(staged);
     for (const runs of ['everything', 'read-only'] as const)
-      await failure(createExec(staged.deps, { runs })({ method: `files.${call().tool}` }, { caller: CALLER }));
+      await failure(exec({ method: `files.${call().tool}` }, { caller: CALLER }, staged.deps, runs));
     const one = [`began ${call().tool}`, `failed ${call().tool}: unreachable`];
     expect(lines).toEqual([...one, ...one]);
   });

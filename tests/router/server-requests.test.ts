@@ -12,7 +12,7 @@ import {
 } from '../../src/router/server-requests.ts';
 import { createSubscriptions } from '../../src/router/subscriptions.ts';
 import type { Connection } from '../../src/upstream/connection-interface.ts';
-import type { Caller } from '../../src/upstream/pool.ts';
+import type { ClientIdentity } from '../../src/upstream/pool.ts';
 import type { Incoming } from '../../src/wire/peer.ts';
 
 const incoming = { signal: new AbortController().signal };
@@ -203,13 +203,16 @@ describe('wishes', () => {
         if (name === 'rude') throw new Error('no');
       },
     })) as unknown as Connection[];
-    const get = (server: string, caller?: Caller) =>
+    const get = (server: string, caller?: ClientIdentity) =>
       connections.find(({ name, owner }) => name === server && owner === caller?.key) ??
       connections.find(({ name, owner }) => name === server && owner === undefined);
-    const subscriptions = createSubscriptions({ pool: { all: () => connections, get }, log: SILENT });
+    const subscriptions = createSubscriptions({
+      pool: { all: () => connections, get, rootsChanged: () => undefined },
+      log: SILENT,
+    });
     const subscribe = (key: string, asked: string) => {
-      const caller = { key, capabilities: {} };
-      subscriptions.subscribe(resource, { caller, asked, via: get(resource.server, caller) });
+      const identity = { key, capabilities: {} };
+      subscriptions.subscribe(resource, { client: { identity }, asked, via: get(resource.server, identity) });
     };
     return { told, connected, subscriptions, subscribe, connections, first: connections[0] as Connection };
   }
@@ -391,7 +394,11 @@ describe('wishes', () => {
   test('what the new one refuses is asked again when it is connected the next time, and need not be called off', async () => {
     const rude = { server: 'rude', uri: 'x://y' };
     const { subscriptions, told, first } = world({ rude: 'ready' });
-    subscriptions.subscribe(rude, { caller: { key: 'one', capabilities: {} }, asked: 'as asked', via: first });
+    subscriptions.subscribe(rude, {
+      client: { identity: { key: 'one', capabilities: {} } },
+      asked: 'as asked',
+      via: first,
+    });
     subscriptions.replaced(['rude']);
     for (const _ of [1, 2]) {
       subscriptions.connected(first);

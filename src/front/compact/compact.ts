@@ -5,15 +5,15 @@ import { RpcError } from '../../errors.ts';
 import { asName } from '../../render/text.ts';
 import type { RequestContext, ServerView, ToolResult } from '../../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../../wire/message.ts';
-import type { Face, FrontDeps } from '../front-interface.ts';
-import { descriptionLimit } from '../known-clients.ts';
+import type { Client, Face } from '../front-interface.ts';
+import { descriptionLimit, settingsFor } from '../known-clients.ts';
 import { isForClient } from '../url-elicitation.ts';
 import { dialectOf } from './dialect.ts';
-import { createExec } from './exec-tool.ts';
+import { exec } from './exec-tool.ts';
 import { errorResult } from './explain.ts';
-import { createInspect, MENU_WAIT } from './inspect-tool.ts';
+import { inspect, MENU_WAIT } from './inspect-tool.ts';
 import { renderMenu } from './menu.ts';
-import { createResources } from './resources-tool.ts';
+import { readResources } from './resources-tool.ts';
 import { hasResources, instructionsOf, lookText, toolsOf } from './tool-definitions.ts';
 
 /** Returns the tools that a client lists; the menu fits the client's limit for descriptions. */
@@ -29,51 +29,59 @@ export function compactTools(
   return toolsOf(front, servers, menu === '' ? lookUp : `${lookUp}\n\n${menu}`);
 }
 
-export function createCompact(deps: FrontDeps): Face {
-  const { router, caller, savings, search } = deps;
-  let counted = false;
-  /** True if the client's last list contained the `resources` tool. */
-  let listed: boolean | undefined;
-  const dialect = dialectOf(deps.settings.front);
-  const instructions = () => instructionsOf(deps.settings.front, router.servers());
-  const handlers = new Map<string, (args: Params, way: RequestContext) => Promise<ToolResult>>([
-    [dialect.inspect, createInspect(deps)],
-    [dialect.exec, createExec(deps, { runs: 'everything' })],
-    [dialect.read, createExec(deps, { runs: 'read-only' })],
-    ['resources', createResources(deps)],
-  ]);
-  const isOffered = (name: string) => name !== dialect.read || deps.settings.front.execSplit === true;
+type Handler = (args: Params, way: RequestContext, client: Client) => Promise<ToolResult>;
 
-  const listTools = (): Tool[] => {
-    const servers = router.servers();
-    const tools = compactTools(servers, deps.settings, caller.clientInfo);
-    listed = hasResources(servers);
-    // Counts the menu once per client, after the response is sent.
-    if (!counted) setImmediate(() => savings.menu(servers, { tools, instructions: instructions() }, caller));
-    search.prepare(() => ({ servers: router.servers(), revision: router.revision() }));
-    counted = true;
-    return tools;
-  };
+/** The handlers of the tools, in the words of each dialect. */
+function handlerOf(name: string, { front }: Settings): Handler | undefined {
+  const dialect = dialectOf(front);
+  if (name === dialect.inspect) return inspect;
+  if (name === dialect.exec) return (args, way, client) => exec(args, way, client, 'everything');
+  if (name === dialect.read && front.execSplit === true)
+    return (args, way, client) => exec(args, way, client, 'read-only');
+  return name === 'resources' ? readResources : undefined;
+}
 
+function listTools(client: Client): Tool[] {
+  const { router, savings, search, settings, identity, read } = client;
+  const servers = router.servers();
+  const tools = compactTools(servers, settings, identity.clientInfo);
+  read.hasResources = hasResources(servers);
+  // Counts the menu once per client, after the response is sent.
+  if (!read.isCounted) {
+    const instructions = instructionsOf(settings.front, servers);
+    setImmediate(() => savings.menu(servers, { tools, instructions }, identity));
+  }
+  read.isCounted = true;
+  search.prepare(() => ({ servers: router.servers(), revision: router.revision() }));
+  return tools;
+}
+
+export function createCompact(): Face {
   return {
-    instructions,
+    instructions: ({ router, settings }) => instructionsOf(settings.front, router.servers()),
     listWait: MENU_WAIT,
     tools: listTools,
-    affected(kinds) {
-      const appears = kinds.has('resources') && listed !== undefined && listed !== hasResources(router.servers());
+    affected(kinds, { read, router }) {
+      const appears =
+        kinds.has('resources') &&
+        read.hasResources !== undefined &&
+        read.hasResources !== hasResources(router.servers());
       return appears ? [...kinds, 'tools'] : kinds;
     },
-    async call(name, args, way) {
-      const handler = isOffered(name) ? handlers.get(name) : undefined;
-      if (handler === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${asName(name)}`);
+    async call(name, args, way, client) {
+      const handle = handlerOf(name, client.settings);
+      if (handle === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${asName(name)}`);
+      const dialect = dialectOf(client.settings.front);
       try {
-        const answer = await handler(isRecord(args) ? args : {}, way);
-        if (name === dialect.inspect) savings.lookup(answer);
+        const answer = await handle(isRecord(args) ? args : {}, way, client);
+        if (name === dialect.inspect) client.savings.lookup(answer);
         return answer;
       } catch (error) {
-        if (isForClient(error, caller)) throw error;
+        if (isForClient(error, client.identity)) throw error;
         return errorResult(error, dialect);
       }
     },
+    methods: [],
+    settingsFor,
   };
 }

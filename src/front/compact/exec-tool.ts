@@ -6,7 +6,7 @@ import { followingBlock } from '../../render/text-block.ts';
 import { isReadOnly } from '../../render/tool-hints.ts';
 import type { RequestContext, ToolCall, ToolResult } from '../../router/router.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import type { FrontDeps } from '../front-interface.ts';
+import type { ClientDeps } from '../front-interface.ts';
 import { knownClient } from '../known-clients.ts';
 import { rewriteUris } from '../rewrite-uris.ts';
 import { type BatchSlot, readCalls, runBatch } from './batch.ts';
@@ -18,124 +18,126 @@ import { isText, shapeResult, valuesOf } from './results.ts';
 import { compileProjection, type Projection } from './select.ts';
 import { findTool, type Located, readTarget } from './tool-target.ts';
 
-export interface ExecOptions {
-  /** `read-only` refuses tools that are not declared read-only. */
-  runs: 'everything' | 'read-only';
+/** `read-only` refuses tools that are not declared read-only. */
+type Runs = 'everything' | 'read-only';
+
+/** One `exec` request. */
+interface Request {
+  way: RequestContext;
+  client: ClientDeps;
+  runs: Runs;
 }
 
-export function createExec(
-  deps: FrontDeps,
-  { runs }: ExecOptions,
-): (args: Params, way: RequestContext) => Promise<ToolResult> {
-  const { router, clientResults, savings } = deps;
-  const dialect = dialectOf(deps.settings.front);
-
-  async function find(args: Params, way: RequestContext): Promise<Located> {
-    const { server, tool } = readTarget(args);
-    if (tool === undefined) {
-      const [name] = Object.keys(dialect.target('', ''));
-      throw new McpxError('arguments', `say which tool to run in "${name === 'method' ? name : 'tool_name'}"`, {
-        hint: `${dialect.inspect} lists the tools`,
-      });
-    }
-    try {
-      return await findTool({ ...(server !== undefined && { server }), tool }, deps);
-    } catch (error) {
-      router.missed('tool', (denied) => denied.find(({ name }) => name === tool), way);
-      throw error;
-    }
+export async function exec(args: Params, way: RequestContext, client: ClientDeps, runs: Runs): Promise<ToolResult> {
+  if (args.calls === undefined) return (await run(args, { way, client, runs })).shown;
+  if (Object.keys(readTarget(args)).length > 0) {
+    throw new McpxError('arguments', 'name one tool, or several in "calls", and not both');
   }
+  return runAll(readCalls(args.calls), { way, client, runs });
+}
 
-  /**
-   * Returns the named tool without a lookup if its server is not listed yet; the router then waits, and the call is
-   * visible meanwhile.
-   */
-  function named(args: Params): Located | undefined {
-    const { server, tool } = readTarget(args);
-    return server !== undefined && tool !== undefined && router.awaits(server) ? { server, tool } : undefined;
+async function find(args: Params, { way, client }: Request): Promise<Located> {
+  const { server, tool } = readTarget(args);
+  if (tool === undefined) {
+    const dialect = dialectOf(client.settings.front);
+    const [name] = Object.keys(dialect.target('', ''));
+    throw new McpxError('arguments', `say which tool to run in "${name === 'method' ? name : 'tool_name'}"`, {
+      hint: `${dialect.inspect} lists the tools`,
+    });
   }
+  try {
+    return await findTool({ ...(server !== undefined && { server }), tool }, client);
+  } catch (error) {
+    client.router.missed('tool', (denied) => denied.find(({ name }) => name === tool), way);
+    throw error;
+  }
+}
 
-  const unwanted = (server: string) => (tool: Tool) => {
+/**
+ * Returns the named tool without a lookup if its server is not listed yet; the router then waits, and the call is
+ * visible meanwhile.
+ */
+function unlistedTarget(args: Params, { router }: ClientDeps): Located | undefined {
+  const { server, tool } = readTarget(args);
+  return server !== undefined && tool !== undefined && router.awaits(server) ? { server, tool } : undefined;
+}
+
+const unwanted =
+  (server: string, { runs, client }: Request) =>
+  (tool: Tool) => {
     if (runs === 'everything' || isReadOnly(tool.annotations)) return undefined;
     return new McpxError('arguments', `"${server}.${tool.name}" is not declared read-only, so it was not run`, {
-      hint: `run it with ${dialect.exec}`,
+      hint: `run it with ${dialectOf(client.settings.front).exec}`,
     });
   };
 
-  async function callTool(args: Params, way: RequestContext, more: Partial<ToolCall>): Promise<[ToolResult, Located]> {
-    const call = async (target: Located): Promise<[ToolResult, Located]> => [
-      await router.call({
-        ...way,
-        ...target,
-        arguments: argumentsOf(args),
-        ...more,
-        unwanted: unwanted(target.server),
-      }),
-      target,
-    ];
-    const target = named(args);
-    if (target === undefined) return call(await find(args, way));
-    return call(target).catch(async (error: unknown) => {
-      if (!(error instanceof McpxError) || error.code !== 'not_found') throw error;
-      // The server is listed now, so the name may resolve to a tool in another way.
-      const found = await find(args, way);
-      if (found.server === target.server && found.tool === target.tool) throw error;
-      return call(found);
-    });
-  }
+type Called = [result: ToolResult, target: Located];
 
-  async function run(args: Params, way: RequestContext, among?: number): Promise<BatchSlot<ToolResult> & Located> {
-    const { settings } = deps;
-    const select = await readSelect(args.select);
-    const notes: string[] = [];
-    const [answer, target] = await callTool(args, way, {
-      noted: (said) => void notes.push(...said),
-      // In a batch, a single call cannot answer with an input-required result.
-      questions: among === undefined ? 'pass' : 'ask',
-    });
-    if (asksForInput(answer)) return { ...target, shown: answer };
-    const result = rewriteUris(answer, target.server, settings.naming.resources);
-    const shortened = await shapeResult(result, {
-      settings,
-      clientResults,
-      title: `${target.server}.${target.tool}`,
-      readOn: (part) => written(dialect.inspect, part),
-      select,
-      ...(among !== undefined && { among }),
-    });
-    const shaped = withLinkLines(shortened, target.server, among ?? 1, deps);
-    savings.result(answer, shaped, knownClient(deps.caller.clientInfo));
-    const shown = withNotes(shaped, notes);
-    // Only other calls of the same batch can refer to the result.
-    const isReferable = among !== undefined && result.isError !== true;
-    return { ...target, shown, ...(isReferable && { values: referable(result) }) };
-  }
-
-  /** Other params of the request apply to all of it, so no single call gets them. */
-  async function runAll(calls: Params[], { extra: _, ...way }: RequestContext): Promise<ToolResult> {
-    const { settings } = deps;
-    const progress = shareProgress(calls.length, way.progress);
-    const slots = await runBatch<ToolResult>(calls, {
-      async run(call, index) {
-        const slot = await run(call, { ...way, ...progress?.of(index) }, calls.length);
-        progress?.done(index);
-        return slot;
-      },
-      failed(error, index) {
-        progress?.done(index);
-        return errorResult(error, dialect);
-      },
-    });
-    return together(calls, slots, settings.front.structured !== 'never');
-  }
-
-  return async (args, way) => {
-    if (args.calls === undefined) return (await run(args, way)).shown;
-    if (Object.keys(readTarget(args)).length > 0) {
-      throw new McpxError('arguments', 'name one tool, or several in "calls", and not both');
-    }
-    return runAll(readCalls(args.calls), way);
+async function callTool(args: Params, request: Request, more: Partial<ToolCall>): Promise<Called> {
+  const { way, client } = request;
+  const call = async (target: Located): Promise<Called> => {
+    const own = { ...target, arguments: argumentsOf(args), unwanted: unwanted(target.server, request) };
+    return [await client.router.call({ ...way, ...more, ...own }), target];
   };
+  const target = unlistedTarget(args, client);
+  if (target === undefined) return call(await find(args, request));
+  try {
+    return await call(target);
+  } catch (error) {
+    if (!(error instanceof McpxError) || error.code !== 'not_found') throw error;
+    // The server is listed now, so the name may resolve to a tool in another way.
+    const found = await find(args, request);
+    if (found.server === target.server && found.tool === target.tool) throw error;
+    return call(found);
+  }
+}
+
+/** Runs one tool; `among` is the number of calls in its batch. */
+async function run(args: Params, request: Request, among?: number): Promise<BatchSlot<ToolResult> & Located> {
+  const { client } = request;
+  const { settings, clientResults, savings } = client;
+  const select = await readSelect(args.select);
+  const notes: string[] = [];
+  const [answer, target] = await callTool(args, request, {
+    noted: (said) => void notes.push(...said),
+    // In a batch, a single call cannot answer with an input-required result.
+    questions: among === undefined ? 'pass' : 'ask',
+  });
+  if (asksForInput(answer)) return { ...target, shown: answer };
+  const result = rewriteUris(answer, target.server, settings.naming.resources);
+  const shortened = await shapeResult(result, {
+    settings,
+    clientResults,
+    title: `${target.server}.${target.tool}`,
+    readOn: (part) => written(dialectOf(settings.front).inspect, part),
+    select,
+    ...(among !== undefined && { among }),
+  });
+  const shaped = withLinkLines(shortened, target.server, among ?? 1, client);
+  savings.result(answer, shaped, knownClient(client.identity.clientInfo));
+  const shown = withNotes(shaped, notes);
+  // Only other calls of the same batch can refer to the result.
+  const isReferable = among !== undefined && result.isError !== true;
+  return { ...target, shown, ...(isReferable && { values: referable(result) }) };
+}
+
+async function runAll(calls: Params[], request: Request): Promise<ToolResult> {
+  const { settings } = request.client;
+  // Other params of the request apply to all of it, so no single call gets them.
+  const { extra: _, ...way } = request.way;
+  const progress = shareProgress(calls.length, way.progress);
+  const slots = await runBatch<ToolResult>(calls, {
+    async run(call, index) {
+      const slot = await run(call, { ...request, way: { ...way, ...progress?.of(index) } }, calls.length);
+      progress?.done(index);
+      return slot;
+    },
+    failed(error, index) {
+      progress?.done(index);
+      return errorResult(error, dialectOf(settings.front));
+    },
+  });
+  return together(calls, slots, settings.front.structured !== 'never');
 }
 
 /** The arguments of `exec` itself. */

@@ -5,8 +5,7 @@ import { pieceBlocks, textBlock } from '../../render/text-block.ts';
 import { findInText, pageWithin } from '../../render/text-page.ts';
 import type { ToolResult } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
-import type { FrontDeps } from '../front-interface.ts';
-import type { OwnResources } from '../prompts-resources.ts';
+import type { ClientDeps } from '../front-interface.ts';
 import { dialectOf, written } from './dialect.ts';
 import { readJson, readProblem } from './json-text.ts';
 import { type Kept, RESULT_LIFE, type StoredResult } from './result-store.ts';
@@ -18,7 +17,7 @@ const PAGE = 10_000;
 const MAX_FOUND = 40;
 const MAX_QUERY = 200;
 
-type Deps = Pick<FrontDeps, 'settings' | 'clientResults'>;
+type Deps = Pick<ClientDeps, 'settings' | 'clientResults'>;
 type Found = StoredResult & Kept;
 
 export async function inspectResult(args: Params, deps: Deps): Promise<ToolResult> {
@@ -97,7 +96,7 @@ function textResult(...texts: string[]): ToolResult {
 export const RESULT_URI = 'mcpx://result/';
 
 /** Lists the stored results as resources that a client may read completely. */
-export function resultResources({ clientResults }: Pick<FrontDeps, 'clientResults'>): Params[] {
+export function resultResources({ clientResults }: Pick<ClientDeps, 'clientResults'>): Params[] {
   return clientResults.list().map(
     ({ id, title, isJson, size }) =>
       ({
@@ -113,7 +112,7 @@ export function resultResources({ clientResults }: Pick<FrontDeps, 'clientResult
 /** Returns the contents of a stored result; undefined for any other URI. */
 export async function readResult(
   uri: unknown,
-  { clientResults }: Pick<FrontDeps, 'clientResults'>,
+  { clientResults }: Pick<ClientDeps, 'clientResults'>,
 ): Promise<Params | undefined> {
   if (typeof uri !== 'string' || !uri.startsWith(RESULT_URI)) return undefined;
   const stored = await clientResults.get(uri.slice(RESULT_URI.length));
@@ -121,9 +120,4 @@ export async function readResult(
   const { json, text, isJson } = stored;
   const mimeType = isJson ? 'application/json' : 'text/plain';
   return { contents: [{ uri, mimeType, text: json ?? text }] } satisfies ReadResourceResult;
-}
-
-/** Provides the stored results as resources of mcpx itself. */
-export function keptBy(clientResults: FrontDeps['clientResults']): OwnResources {
-  return { list: () => resultResources({ clientResults }), read: (uri) => readResult(uri, { clientResults }) };
 }

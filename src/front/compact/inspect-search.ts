@@ -9,7 +9,7 @@ import { firstSentence, parameterList, renderTool } from '../../render/typescrip
 import { didYouMean, noServers, some } from '../../router/not-found.ts';
 import type { ServerView } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
-import type { FrontDeps } from '../front-interface.ts';
+import type { ClientDeps } from '../front-interface.ts';
 
 /** Estimated tokens of the whole answer, and tokens reserved for the name of each further tool. */
 const BUDGET = 300;
@@ -34,7 +34,7 @@ export interface Description {
   structured?: Params | false;
 }
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'search'>;
+type Deps = Pick<ClientDeps, 'router' | 'settings' | 'listed' | 'search'>;
 
 /** Searches all servers that the client may see, or one of them; throws not_found for a server that it may not see. */
 export async function findTools(question: string, only: string | undefined, deps: Deps): Promise<Description> {

@@ -11,7 +11,7 @@ import { firstSentence, hasNestedArguments, parameterList, renderTool } from '..
 import { noServers } from '../../router/not-found.ts';
 import type { ServerView, ToolResult } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
-import type { FrontDeps } from '../front-interface.ts';
+import type { ClientDeps } from '../front-interface.ts';
 import { aboutServer, wholeInstructions } from '../instructions.ts';
 import { dialectOf, written } from './dialect.ts';
 import { type Example, exampleCall } from './explain.ts';
@@ -20,11 +20,10 @@ import { type Description, findTools, questionOf } from './inspect-search.ts';
 import { presentText, roomOf } from './results.ts';
 import { findTool, readTarget } from './tool-target.ts';
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'verify' | 'clientResults' | 'search'>;
+type Deps = Pick<ClientDeps, 'router' | 'settings' | 'listed' | 'verify' | 'clientResults' | 'search'>;
 
-export function createInspect(deps: Deps): (args: Params) => Promise<ToolResult> {
-  return async (args) =>
-    args.result === undefined ? within(await describe(args, deps), deps) : inspectResult(args, deps);
+export async function inspect(args: Params, _: unknown, deps: Deps): Promise<ToolResult> {
+  return args.result === undefined ? within(await describe(args, deps), deps) : inspectResult(args, deps);
 }
 
 async function describe(args: Params, deps: Deps): Promise<Description> {
@@ -43,10 +42,10 @@ async function describe(args: Params, deps: Deps): Promise<Description> {
 
 /** Cuts the text to `limits.resultChars` and stores the rest; leaves out structured content that is larger. */
 async function within({ text, structured }: Description, { settings, clientResults }: Deps): Promise<ToolResult> {
-  const { inspect } = dialectOf(settings.front);
+  const { inspect: tool } = dialectOf(settings.front);
   const max = settings.limits.resultChars;
-  const readOn = (part: Params) => written(inspect, part);
-  const content = await presentText(text, { settings, clientResults, title: inspect, readOn, head: max });
+  const readOn = (part: Params) => written(tool, part);
+  const content = await presentText(text, { settings, clientResults, title: tool, readOn, head: max });
   return { content, ...(structured && !isLarger(structured, max) && { structuredContent: structured }) };
 }
 

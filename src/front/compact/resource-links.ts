@@ -5,13 +5,13 @@ import { cleanName, cut } from '../../render/text.ts';
 import { followingBlock } from '../../render/text-block.ts';
 import type { ToolResult } from '../../router/router.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import type { FrontDeps } from '../front-interface.ts';
+import type { ClientDeps } from '../front-interface.ts';
 import { dialectOf, written } from './dialect.ts';
 import { RESULT_URI } from './inspect-result.ts';
 import { isText } from './results.ts';
 import { hasResources } from './tool-definitions.ts';
 
-type Deps = Pick<FrontDeps, 'router' | 'settings'>;
+type Deps = Pick<ClientDeps, 'router' | 'settings'>;
 
 /** Maximum lines of one result, and their maximum characters: a `data:` URI may contain a whole file. */
 const MAX_LINES = 20;

@@ -9,39 +9,31 @@ import { textBlock } from '../../render/text-block.ts';
 import { didYouMean } from '../../router/not-found.ts';
 import type { RequestContext, ServerView, ToolResult } from '../../router/router.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import type { FrontDeps } from '../front-interface.ts';
+import type { ClientDeps } from '../front-interface.ts';
 import { type Dialect, dialectOf, written } from './dialect.ts';
 import { inspectResult, RESULT_URI } from './inspect-result.ts';
 import { shapeResult } from './results.ts';
 import { readTarget } from './tool-target.ts';
 
-type Deps = Pick<FrontDeps, 'router' | 'settings' | 'listed' | 'clientResults'>;
+type Deps = Pick<ClientDeps, 'router' | 'settings' | 'listed' | 'clientResults'>;
 
 /** Maximum code points of a description in a list. */
 const MAX_ABOUT = 120;
 
-export function createResources(deps: Deps): (args: Params, way: RequestContext) => Promise<ToolResult> {
-  const { router, listed, clientResults } = deps;
-  const dialect = dialectOf(deps.settings.front);
-  const shaped = (result: ToolResult, title: string) =>
-    shapeResult(result, {
-      settings: deps.settings,
-      clientResults,
-      title,
-      readOn: (part) => written(dialect.inspect, part),
-    });
-
-  return async (args, way) => {
-    const { server, uri } = readPlace(args);
-    if (uri?.startsWith(RESULT_URI)) return inspectResult({ result: uri.slice(RESULT_URI.length) }, deps);
-    await listed(undefined, 'all');
-    const views = server === undefined ? router.servers() : [await router.server(server)];
-    if (uri === undefined) return shaped(listOf(views, dialect), 'resources');
-    const found = locateResource(uri, server, views);
-    const params = { uri: found.uri };
-    const answer = await router.forward({ ...way, ...of(found), method: 'resources/read', params });
-    return shaped(contentOf(answer, found.server, deps.settings.naming.resources), `resource ${found.uri}`);
-  };
+export async function readResources(args: Params, way: RequestContext, deps: Deps): Promise<ToolResult> {
+  const { router, listed, clientResults, settings } = deps;
+  const dialect = dialectOf(settings.front);
+  const readOn = (part: Params) => written(dialect.inspect, part);
+  const shaped = (result: ToolResult, title: string) => shapeResult(result, { settings, clientResults, title, readOn });
+  const { server, uri } = readPlace(args);
+  if (uri?.startsWith(RESULT_URI)) return inspectResult({ result: uri.slice(RESULT_URI.length) }, deps);
+  await listed(undefined, 'all');
+  const views = server === undefined ? router.servers() : [await router.server(server)];
+  if (uri === undefined) return shaped(listOf(views, dialect), 'resources');
+  const found = locateResource(uri, server, views);
+  const params = { uri: found.uri };
+  const answer = await router.forward({ ...way, ...of(found), method: 'resources/read', params });
+  return shaped(contentOf(answer, found.server, settings.naming.resources), `resource ${found.uri}`);
 }
 
 /** Matches a URI scheme and its colon: https://www.rfc-editor.org/rfc/rfc3986#section-3.1 */

@@ -4,7 +4,7 @@ import { asName, nearest } from '../../render/text.ts';
 import { didYouMean, some } from '../../router/not-found.ts';
 import type { Router } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
-import type { FrontDeps } from '../front-interface.ts';
+import type { ClientDeps } from '../front-interface.ts';
 import { refreshAndFind } from '../refresh-and-find.ts';
 
 export interface Target {
@@ -37,7 +37,7 @@ export function readTarget(args: Params): Target {
  */
 export async function findTool(
   target: { server?: string; tool: string },
-  deps: Pick<FrontDeps, 'router' | 'listed' | 'verify'>,
+  deps: Pick<ClientDeps, 'router' | 'listed' | 'verify'>,
 ): Promise<Located> {
   const { router, listed } = deps;
   const { server, tool } = target;

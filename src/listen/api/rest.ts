@@ -113,7 +113,7 @@ export const servePrompts: Serve = within(async (entrance, { response, query }) 
 });
 
 /** Calls a tool; the call is cancelled if the client disconnects. */
-export const serveCall: Serve = within(async ({ router, caller }, exchange, { mcp }) => {
+export const serveCall: Serve = within(async ({ router, identity }, exchange, { mcp }) => {
   const { response, parts } = exchange;
   const body = await readJson(exchange, mcp);
   if (body === undefined) return;
@@ -123,7 +123,7 @@ export const serveCall: Serve = within(async ({ router, caller }, exchange, { mc
   response.once('close', () => gone.abort('the client went away'));
   const requestId = requestIdOf(response);
   const result = await router.call({
-    ...{ server: parts.get('server') ?? '', tool: parts.get('tool') ?? '', arguments: value, caller },
+    ...{ server: parts.get('server') ?? '', tool: parts.get('tool') ?? '', arguments: value, caller: identity },
     ...{ signal: gone.signal, ...(requestId !== undefined && { requestId }) },
   });
   sendJson(response, result.isError === true ? 424 : 200, result);

@@ -1,7 +1,7 @@
 /** The HTTP+SSE transport of 2024-11-05: one event stream per session, messages by POST to the endpoint it names. */
 import type { ServerResponse } from 'node:http';
 import { McpxError } from '../../errors.ts';
-import type { Front } from '../../front/front-interface.ts';
+import type { ClientSession } from '../../front/front-interface.ts';
 import type { Principal } from '../../policy/auth.ts';
 import { INVALID_REQUEST, isNotification, isResponse, type Message } from '../../wire/message.ts';
 import { createPeer, type Peer, type Receiver } from '../../wire/peer.ts';
@@ -96,7 +96,7 @@ export class SseSession implements SessionEntry {
     this.#opened?.close();
   }
 
-  #front(): Front {
+  #front(): ClientSession {
     if (this.#opened === undefined) throw new McpxError('failed', 'the session has not begun');
     return this.#opened.front;
   }

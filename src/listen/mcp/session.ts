@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpxError } from '../../errors.ts';
-import type { Exchange, Front } from '../../front/front-interface.ts';
+import type { ClientSession, Exchange } from '../../front/front-interface.ts';
 import type { Principal } from '../../policy/auth.ts';
 import { SlotMap } from '../../slot-map.ts';
 import {
@@ -66,7 +66,7 @@ export class HttpSession implements SessionEntry {
   readonly #options: HttpSessionOptions;
   readonly #peer: Peer;
   #receiver: Receiver | undefined;
-  #front: Front | undefined;
+  #front: ClientSession | undefined;
   /** The client's requests in progress, by id. */
   readonly #answers = new SlotMap<Answer>();
   /** The responses on whose streams our open requests were sent, by id. */
@@ -121,7 +121,7 @@ export class HttpSession implements SessionEntry {
   }
 
   /** Begins the session with the version in the result of `initialize`. */
-  begin(front: Front, version: string): void {
+  begin(front: ClientSession, version: string): void {
     this.#front = front;
     this.version = version;
   }

@@ -3,7 +3,7 @@
 import { offeredKey } from '../../mcp/capabilities.ts';
 import { isUndelivered } from '../../wire/undelivered.ts';
 import type { CallOptions, Precondition } from '../call-options.ts';
-import type { Caller } from '../caller.ts';
+import type { ClientIdentity } from '../client-identity.ts';
 import type { Connection } from '../connection-interface.ts';
 import type { Rooted, RootedConnections } from './by-roots.ts';
 import { viewOf } from './connection-view.ts';
@@ -11,7 +11,7 @@ import { viewOf } from './connection-view.ts';
 /** The maximum number of attempts: a connection may be bound to another client while a call waits for it. */
 const MAX_TRIES = 5;
 
-export function rootedView(caller: Caller, connections: RootedConnections): Connection {
+export function rootedView(caller: ClientIdentity, connections: RootedConnections): Connection {
   const base = () => connections.shown(caller).connection;
   const request: Connection['request'] = async (method, params, options = {}) => {
     for (let tries = 1; ; tries += 1) {
@@ -32,7 +32,7 @@ export function rootedView(caller: Caller, connections: RootedConnections): Conn
 }
 
 interface Waiting {
-  caller: Caller;
+  caller: ClientIdentity;
   options: CallOptions;
   /** True if the connection no longer serves this client. */
   moved: { value: boolean };

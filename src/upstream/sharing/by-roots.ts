@@ -5,7 +5,7 @@ import { offeredKey } from '../../mcp/capabilities.ts';
 import { METHOD_NOT_FOUND, type RpcRequest } from '../../wire/message.ts';
 import type { Incoming } from '../../wire/peer.ts';
 import type { CallOptions } from '../call-options.ts';
-import type { Caller } from '../caller.ts';
+import type { ClientIdentity } from '../client-identity.ts';
 import type { Connection } from '../connection-interface.ts';
 import type { Handshake } from '../handshake.ts';
 import { type Roots, type RootsMemory, rootsKey } from './client-roots.ts';
@@ -16,7 +16,7 @@ export type Answerer = (request: RpcRequest, incoming: Incoming) => Promise<unkn
 
 export interface RootedDeps {
   /** Creates a connection; its process counts towards the share of `holder`. */
-  create(caller: Caller, own: { answer: Answerer; holder: string | undefined }): Connection;
+  create(caller: ClientIdentity, own: { answer: Answerer; holder: string | undefined }): Connection;
   /** Ends a connection after its last call. */
   end(connection: Connection): void;
   questions: Pick<PendingQuestions, 'placeFor'>;
@@ -45,16 +45,16 @@ export interface Rooted {
 
 export interface RootedConnections {
   /** Returns the connection for a request of the client; may request the client's roots first. */
-  place(caller: Caller, options: CallOptions): Promise<Rooted>;
+  place(caller: ClientIdentity, options: CallOptions): Promise<Rooted>;
   /** Returns the connection whose state is shown to the client, without any request to the client. */
-  shown(caller: Caller): Rooted;
+  shown(caller: ClientIdentity): Rooted;
   /**
    * Waits until the server has the roots of the client or has not requested any; false if the connection was bound to
    * another client.
    */
-  settle(rooted: Rooted, handshake: Handshake, caller: Caller, call: CallOptions): Promise<boolean>;
+  settle(rooted: Rooted, handshake: Handshake, caller: ClientIdentity, call: CallOptions): Promise<boolean>;
   /** Answers a `roots/list` that the server sends during a call of the client. */
-  adopt(rooted: Rooted, caller: Caller, call: CallOptions): Promise<unknown>;
+  adopt(rooted: Rooted, caller: ClientIdentity, call: CallOptions): Promise<unknown>;
   /** Called when a request has ended. */
   over(rooted: Rooted): void;
   /** Called when a connection was stopped while idle. */
@@ -84,7 +84,7 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
   /** True if the server requests roots; undefined until it had the opportunity. */
   let isAware: boolean | undefined;
 
-  const begin = (key: string, caller: Caller, roots: Roots | undefined): Rooted => {
+  const begin = (key: string, caller: ClientIdentity, roots: Roots | undefined): Rooted => {
     const holder = roots === undefined ? undefined : caller.holder;
     const answer: Answerer = (request, incoming) =>
       request.method === 'roots/list' ? answerServer(one, request, incoming) : undefined;
@@ -133,7 +133,7 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
     else over(one);
   };
 
-  const use = (one: Rooted, { key }: Caller): Rooted => {
+  const use = (one: Rooted, { key }: ClientIdentity): Rooted => {
     one.users.add(key);
     if (placed.get(key) !== one) leave(key);
     placed.set(key, one);
@@ -171,7 +171,7 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
   };
 
   /** Returns a connection without other clients that can change to these roots. */
-  const rebound = (caller: Caller, roots: Roots, key: string): Rooted | undefined => {
+  const rebound = (caller: ClientIdentity, roots: Roots, key: string): Rooted | undefined => {
     const own = placed.get(caller.key);
     const waiting = [...rooted.values()].find((one) => one.tell && isOf(one, caller));
     const one = own && isAlone(own, caller) && own.roots !== undefined && isOf(own, caller) ? own : waiting;
@@ -183,7 +183,7 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
     return bind(one, roots, key);
   };
 
-  const bound = (caller: Caller, roots: Roots): Rooted => {
+  const bound = (caller: ClientIdentity, roots: Roots): Rooted => {
     const own = boundKey(caller, roots);
     const at = (place: number): Rooted => {
       const key = keyAt(own, place);
@@ -193,7 +193,7 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
     return at(questions.placeFor(caller.key, (place) => at(place).connection));
   };
 
-  const unbound = (caller: Caller): Rooted => {
+  const unbound = (caller: ClientIdentity): Rooted => {
     const at = (place: number): Rooted => {
       const key = keyAt(offeredKey(caller), place);
       return rooted.get(key) ?? file(begin(key, caller, undefined), key);
@@ -201,7 +201,7 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
     return at(questions.placeFor(caller.key, (place) => at(place).connection));
   };
 
-  const shown = (caller: Caller): Rooted => {
+  const shown = (caller: ClientIdentity): Rooted => {
     const own = placed.get(caller.key);
     if (own !== undefined) return own;
     const roots = memory.known(caller);
@@ -271,18 +271,18 @@ export function createRooted({ create, end, questions, memory }: RootedDeps): Ro
   };
 }
 
-function boundKey(caller: Caller, roots: Roots): string {
+function boundKey(caller: ClientIdentity, roots: Roots): string {
   return JSON.stringify([caller.principal ?? null, offeredKey(caller), rootsKey(roots)]);
 }
 
 /** Returns true if the connection offers the client's capabilities and no other principal has used it. */
-function isOf({ connection }: Rooted, caller: Caller): boolean {
+function isOf({ connection }: Rooted, caller: ClientIdentity): boolean {
   if (connection.offered !== offeredKey(caller)) return false;
   return [...(connection.principals ?? [])].every((principal) => principal === caller.principal);
 }
 
 /** Returns true if no other client has sent a call on the connection. */
-function isAlone({ users, isUsed }: Rooted, { key }: Caller): boolean {
+function isAlone({ users, isUsed }: Rooted, { key }: ClientIdentity): boolean {
   return !isUsed || [...users].every((user) => user === key);
 }
 

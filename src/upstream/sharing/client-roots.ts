@@ -2,16 +2,18 @@
 import { cancelled } from '../../errors.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
 import type { RequestOptions } from '../../wire/peer.ts';
-import type { Caller } from '../caller.ts';
+import type { ClientIdentity } from '../client-identity.ts';
 
 /** Roots as the client sent them. `refused` = the client sent none. */
 export type Roots = readonly Params[] | 'refused';
 
 export interface RootsMemory {
   /** Returns the cached roots of a client; undefined if the client has to be asked. */
-  known(caller: Caller): Roots | undefined;
+  known(caller: ClientIdentity): Roots | undefined;
   /** Requests the roots from the client unless they are cached. Rejects only if the call was cancelled meanwhile. */
-  learn(caller: Caller, call: Pick<RequestOptions, 'onServerRequest' | 'signal'>): Promise<Roots>;
+  learn(caller: ClientIdentity, call: Pick<RequestOptions, 'onServerRequest' | 'signal'>): Promise<Roots>;
+  /** Records that a session has reported a change: its roots are requested again. */
+  changed(key: string): void;
   /** Drops the roots of a session that has ended. */
   forget(key: string): void;
 }
@@ -25,7 +27,7 @@ const MAX_CLIENTS = 1000;
 
 interface Said {
   roots: Roots;
-  /** The client's roots revision at the time of the response. */
+  /** The number of changes that the client had reported when it was asked. */
   revision: number;
   /** Expiry in monotonic ms. */
   until: number;
@@ -35,14 +37,17 @@ export function createRootsMemory(): RootsMemory {
   const said = new Map<string, Said>();
   /** Concurrent calls of one client share a request; undefined if the call that sent it was cancelled. */
   const asking = new Map<string, Promise<Roots | undefined>>();
+  /** The number of changes that each session has reported. */
+  const revisions = new Map<string, number>();
+  const revisionOf = ({ key }: ClientIdentity) => revisions.get(key) ?? 0;
 
-  const known = (caller: Caller): Roots | undefined => {
+  const known = (caller: ClientIdentity): Roots | undefined => {
     const found = said.get(clientKey(caller));
     if (found === undefined || found.revision !== revisionOf(caller)) return undefined;
     return performance.now() < found.until ? found.roots : undefined;
   };
 
-  const note = (caller: Caller, roots: Roots, revision: number) => {
+  const note = (caller: ClientIdentity, roots: Roots, revision: number) => {
     const [oldest] = said.keys();
     if (said.size >= MAX_CLIENTS && oldest !== undefined) said.delete(oldest);
     const holds = roots !== 'refused' && tellsOfChanges(caller);
@@ -51,7 +56,7 @@ export function createRootsMemory(): RootsMemory {
   };
 
   const ask = (
-    caller: Caller,
+    caller: ClientIdentity,
     call: Pick<RequestOptions, 'onServerRequest' | 'signal'>,
   ): Promise<Roots | undefined> => {
     const revision = revisionOf(caller);
@@ -78,7 +83,11 @@ export function createRootsMemory(): RootsMemory {
         if (call.signal?.aborted) throw cancelled('roots/list');
       }
     },
-    forget: (key) => void said.delete(key),
+    changed: (key) => void revisions.set(key, (revisions.get(key) ?? 0) + 1),
+    forget(key) {
+      said.delete(key);
+      revisions.delete(key);
+    },
   };
 }
 
@@ -87,18 +96,14 @@ export function rootsKey(roots: Roots): string {
   return JSON.stringify(roots === 'refused' ? roots : roots.map((root) => Object.entries(root).sort()));
 }
 
-function revisionOf({ rootsRevision = 0 }: Caller): number {
-  return rootsRevision;
-}
-
 /** Returns the cache key; a client without a session is identified by its token, client info and capabilities. */
-function clientKey({ key, stateless, principal, holder, clientInfo, capabilities }: Caller): string {
+function clientKey({ key, stateless, principal, holder, clientInfo, capabilities }: ClientIdentity): string {
   if (!stateless) return key;
   return JSON.stringify([principal ?? null, holder ?? null, clientInfo ?? null, capabilities]);
 }
 
 /** Returns true if the client reports changes of its roots; a client without a session cannot. */
-function tellsOfChanges({ stateless, capabilities: { roots } }: Caller): boolean {
+function tellsOfChanges({ stateless, capabilities: { roots } }: ClientIdentity): boolean {
   return !stateless && isRecord(roots) && roots.listChanged === true;
 }
 

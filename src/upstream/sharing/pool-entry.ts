@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { ServerSpec, Settings } from '../../config/config.ts';
 import { launchDigest } from '../../config/env.ts';
 import { sameJson } from '../../config/json-data.ts';
-import type { Caller } from '../caller.ts';
+import type { ClientIdentity } from '../client-identity.ts';
 import type { Connection } from '../connection-interface.ts';
 import type { Handshake } from '../handshake.ts';
 import { createSlots, type Slots } from '../lifecycle/queue.ts';
@@ -38,7 +38,7 @@ export interface PoolEntry {
   /** Limits how many calls run at once with `share: "call"`. */
   calls: Slots;
   /** The caller that was last seen; list requests offer its capabilities. */
-  seen: Caller | undefined;
+  seen: ClientIdentity | undefined;
   /** The open connection that was last ready. */
   current: Connection | undefined;
   /** Connections that a client has used; the others were only listed. */

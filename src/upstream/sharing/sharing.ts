@@ -5,7 +5,7 @@ import type { ServerSpec } from '../../config/config.ts';
 import { usesWorkspace } from '../../config/workspace-folder.ts';
 import { OWN, ROOTS, sharedOffer } from '../../mcp/capabilities.ts';
 import type { Introduction } from '../../mcp/envelope.ts';
-import type { Caller } from '../caller.ts';
+import type { ClientIdentity } from '../client-identity.ts';
 import type { Handshake } from '../handshake.ts';
 
 /** `roots` = one connection for all clients until the server requests roots, then one per principal and roots. */
@@ -16,7 +16,7 @@ export type Share = 'all' | 'session' | 'call' | 'roots';
  * clients share, unless the launch or the roots belong to one client. A modern server keeps no client state: it gets
  * roots with each request, if at all.
  */
-export function shareRule(spec: ServerSpec): (caller: Caller, era?: Handshake['era'] | 'unknown') => Share {
+export function shareRule(spec: ServerSpec): (caller: ClientIdentity, era?: Handshake['era'] | 'unknown') => Share {
   const { share } = spec;
   if (share !== undefined) return () => share;
   const own = usesWorkspace(spec);
@@ -34,7 +34,7 @@ export function knowsNobody(spec: ServerSpec, era: Handshake['era']): boolean {
   return shareRule(spec)({ key: '', capabilities: { [ROOTS]: {} } }, era) === 'all';
 }
 
-export function introductionOf(share: Share, caller: Caller | undefined): Introduction {
+export function introductionOf(share: Share, caller: ClientIdentity | undefined): Introduction {
   if (caller === undefined) return { capabilities: {} };
   if (share === 'all') return { capabilities: sharedOffer(caller) };
   if (share === ROOTS) return { capabilities: { ...sharedOffer(caller), [ROOTS]: { listChanged: true } } };
@@ -45,7 +45,7 @@ export function introductionOf(share: Share, caller: Caller | undefined): Introd
 }
 
 /** Returns the folder of the first root; undefined if it is not a local folder. */
-export function workspaceOf(caller: Caller | undefined): string | undefined {
+export function workspaceOf(caller: ClientIdentity | undefined): string | undefined {
   const root = caller?.roots?.[0];
   if (root === undefined) return undefined;
   try {

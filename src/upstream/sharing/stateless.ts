@@ -1,12 +1,12 @@
 /** The view of clients with one set of capabilities on a modern server: one connection serves all sets, and each request names its own. */
 import { isUndelivered } from '../../wire/undelivered.ts';
-import type { Caller } from '../caller.ts';
+import type { ClientIdentity } from '../client-identity.ts';
 import type { Connection } from '../connection-interface.ts';
 import { type ViewParts, viewOf } from './connection-view.ts';
 
 export interface StatelessOptions extends Pick<ViewParts, 'base' | 'offered'> {
   /** The client that is named in requests without a client, such as list requests. */
-  client: Caller;
+  client: ClientIdentity;
 }
 
 export function statelessView({ base, offered, client }: StatelessOptions): Connection {

@@ -2,10 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { CancelSignal } from '../../../src/cancel-signal.ts';
 import { DEFAULTS } from '../../../src/config/config.ts';
-import { createFront } from '../../../src/front/front.ts';
 import type { Exchange } from '../../../src/front/front-interface.ts';
 import type { Params } from '../../../src/wire/message.ts';
-import { createWorld, type Script } from '../../world.ts';
+import { createWorld, openFront, type Script } from '../../world.ts';
 
 const ID_TOOL = {
   name: 'get',
@@ -17,7 +16,7 @@ type Answer = NonNullable<Script['answer']>;
 function open(answer: Answer, limits: Partial<typeof DEFAULTS.limits> = {}) {
   const settings = { ...DEFAULTS, limits: { ...DEFAULTS.limits, ...limits } };
   const world = createWorld({ s: { tools: [{ name: 'list' }, ID_TOOL, { name: 'x' }], answer } }, { settings });
-  const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront('compact', world.deps, { key: 'k', notify: () => undefined });
   const batch = async (calls: unknown, exchange: Partial<Exchange> = {}) =>
     (await front.request(
       { method: 'tools/call', params: { name: 'exec', arguments: { calls } } },
@@ -199,7 +198,7 @@ describe('a batch', () => {
 
   test('a tool beside calls is not guessed about', async () => {
     const { deps } = open(() => structured({}));
-    const front = createFront('compact', deps, { key: 'k', notify: () => undefined });
+    const front = openFront('compact', deps, { key: 'k', notify: () => undefined });
     const params = { name: 'exec', arguments: { ...LIST, calls: [LIST] } };
     const signal = new AbortController().signal;
     expect(await front.request({ method: 'tools/call', params }, { signal })).toMatchObject({ isError: true });

@@ -3,10 +3,9 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../../src/config/config.ts';
 import { McpxError, RpcError } from '../../../src/errors.ts';
-import { createFront } from '../../../src/front/front.ts';
 import type { ToolResult } from '../../../src/router/router.ts';
 import type { Params } from '../../../src/wire/message.ts';
-import { createWorld, type Script } from '../../world.ts';
+import { createWorld, openFront, type Script } from '../../world.ts';
 
 const READ = {
   name: 'read_file',
@@ -32,7 +31,7 @@ function open(
   };
   const world = createWorld(scripts, { settings });
   const told: string[] = [];
-  const front = createFront('compact', world.deps, { key: 'k', notify: (method) => told.push(method) });
+  const front = openFront('compact', world.deps, { key: 'k', notify: (method) => told.push(method) });
   const incoming = { signal: new AbortController().signal };
   const request = (method: string, params?: Params) => front.request({ method, ...(params && { params }) }, incoming);
   const call = async (name: string, args?: unknown) =>

@@ -3,9 +3,8 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../../src/catalog/listing.ts';
 import { DEFAULTS, type Settings } from '../../../src/config/config.ts';
-import { createFront } from '../../../src/front/front.ts';
 import type { Params } from '../../../src/wire/message.ts';
-import { createWorld, type Script } from '../../world.ts';
+import { createWorld, openFront, type Script } from '../../world.ts';
 
 const NUMBER = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 const TOOLS = [
@@ -23,7 +22,7 @@ function open(scripts: Record<string, Script>, front: Partial<Settings['front']>
   };
   const world = createWorld(scripts, { settings });
   const told: string[] = [];
-  const opened = createFront('compact', world.deps, { key: 'k', notify: (method) => told.push(method) });
+  const opened = openFront('compact', world.deps, { key: 'k', notify: (method) => told.push(method) });
   const request = (method: string, params: Params = {}) =>
     opened.request({ method, params }, { signal: new AbortController().signal });
   const call = async (name: string, args: Params = {}) =>

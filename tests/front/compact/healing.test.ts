@@ -1,9 +1,8 @@
 /** Calls that heal themselves: names written in other ways, notes on odd keys, and examples from what worked. */
 import { describe, expect, test } from 'vitest';
-import { createFront } from '../../../src/front/front.ts';
 import type { ToolResult } from '../../../src/router/router.ts';
 import type { Params } from '../../../src/wire/message.ts';
-import { createWorld, type Script } from '../../world.ts';
+import { createWorld, openFront, type Script } from '../../world.ts';
 
 const READ = {
   name: 'read_file',
@@ -21,7 +20,7 @@ const FILES: Script = { tools: [READ, { name: 'list' }] };
 
 function open(scripts: Record<string, Script>) {
   const world = createWorld(scripts);
-  const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront('compact', world.deps, { key: 'k', notify: () => undefined });
   const call = async (name: string, args: Params) =>
     (await front.request(
       { method: 'tools/call', params: { name, arguments: args } },

@@ -3,9 +3,8 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS } from '../../../src/config/config.ts';
 import { McpxError } from '../../../src/errors.ts';
-import { createFront } from '../../../src/front/front.ts';
 import { PATIENCE } from '../../setup/until.ts';
-import { createWorld, type Script } from '../../world.ts';
+import { createWorld, openFront, type Script } from '../../world.ts';
 
 const text = { type: 'string' };
 const object = (properties: Record<string, unknown>) => ({
@@ -39,7 +38,7 @@ const SCRIPTS: Record<string, Script> = {
 
 function open(scripts = SCRIPTS, options: Parameters<typeof createWorld>[1] = {}) {
   const world = createWorld(scripts, options);
-  const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront('compact', world.deps, { key: 'k', notify: () => undefined });
   const inspect = async (args: Record<string, unknown>) => {
     const params = { name: 'inspect', arguments: args };
     const signal = AbortSignal.timeout(PATIENCE);

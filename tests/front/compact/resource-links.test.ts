@@ -2,9 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { exposeUri } from '../../../src/catalog/exposed-uris.ts';
 import { DEFAULTS, type Settings } from '../../../src/config/config.ts';
-import { createFront } from '../../../src/front/front.ts';
 import type { Params } from '../../../src/wire/message.ts';
-import { createWorld, type Script } from '../../world.ts';
+import { createWorld, openFront, type Script } from '../../world.ts';
 
 const link = (uri: string, more: Params = {}) => ({ type: 'resource_link', uri, name: 'report', ...more });
 const OFFERS = { capabilities: { tools: {}, resources: {} } };
@@ -30,7 +29,7 @@ function open(content: unknown[], { front: changed, naming, script, listed = ['x
     return { content };
   };
   const world = createWorld({ s: { tools: [{ name: 't' }], ...OFFERS, answer, ...script } }, { settings });
-  const front = createFront('compact', world.deps, { key: 'k', notify: () => undefined });
+  const front = openFront('compact', world.deps, { key: 'k', notify: () => undefined });
   const request = (method: string, params: Params) =>
     front.request({ method, params }, { signal: new AbortController().signal }) as Promise<{ content: any[] }>;
   const call = (name: string, args: Params) => request('tools/call', { name, arguments: args });
@@ -134,7 +133,7 @@ describe('a link to a resource in a result', () => {
   test('is passed on as it is by the aggregate front', async () => {
     const { deps, catalog } = open([link('x://known')]);
     await catalog.settle(1000);
-    const front = createFront('aggregate', deps, { key: 'k', notify: () => undefined });
+    const front = openFront('aggregate', deps, { key: 'k', notify: () => undefined });
     const params = { name: 's__t', arguments: {} };
     const result = (await front.request(
       { method: 'tools/call', params },

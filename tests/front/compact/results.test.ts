@@ -2,11 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS, type Settings } from '../../../src/config/config.ts';
-import { createFront } from '../../../src/front/front.ts';
 import type { ToolResult } from '../../../src/router/router.ts';
 import type { Params } from '../../../src/wire/message.ts';
 import { Unparsed } from '../../../src/wire/unparsed-result.ts';
-import { createWorld } from '../../world.ts';
+import { createWorld, openFront } from '../../world.ts';
 
 interface Change {
   front?: Partial<Settings['front']>;
@@ -21,7 +20,7 @@ function open(result: unknown, { front: changed, limits }: Change = {}) {
   };
   const world = createWorld({ s: { tools: [{ name: 't' }], answer: () => result } }, { settings });
   const told: string[] = [];
-  const front = createFront('compact', world.deps, { key: 'k', notify: (method) => told.push(method) });
+  const front = openFront('compact', world.deps, { key: 'k', notify: (method) => told.push(method) });
   const request = (method: string, params: Params = {}) =>
     front.request({ method, params }, { signal: new AbortController().signal }) as Promise<Params>;
   const call = (name: string, args: Params) =>

@@ -1,17 +1,16 @@
 /** Text blocks that mcpx writes, as clients take them that parse them as JSON or join them with nothing between. */
 import { describe, expect, test } from 'vitest';
 import { DEFAULTS } from '../../../src/config/config.ts';
-import { createFront } from '../../../src/front/front.ts';
 import type { ToolResult } from '../../../src/router/router.ts';
 import { isRecord, type Params } from '../../../src/wire/message.ts';
-import { createWorld } from '../../world.ts';
+import { createWorld, openFront } from '../../world.ts';
 
 function open(answers: Record<string, unknown>, resultChars = DEFAULTS.limits.resultChars) {
   const settings = { ...DEFAULTS, limits: { ...DEFAULTS.limits, resultChars } };
   const tools = Object.keys(answers).map((name) => ({ name, description: `Answers ${name}.` }));
   const answer = (_: string, params?: Params) => answers[String(params?.name)];
   const { deps } = createWorld({ s: { tools, answer } }, { settings });
-  const front = createFront('compact', deps, { key: 'k', notify() {} });
+  const front = openFront('compact', deps, { key: 'k', notify() {} });
   return async (name: string, args: Params) =>
     (await front.request(
       { method: 'tools/call', params: { name, arguments: args } },

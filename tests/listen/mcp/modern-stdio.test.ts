@@ -2,13 +2,12 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DEFAULTS } from '../../../src/config/config.ts';
-import { createFront } from '../../../src/front/front.ts';
-import type { Front } from '../../../src/front/front-interface.ts';
+import type { ClientSession } from '../../../src/front/front-interface.ts';
 import { listenStdio } from '../../../src/listen/stdio.ts';
 import { SILENT } from '../../../src/observe/log.ts';
 import type { RequestOptions } from '../../../src/wire/peer.ts';
 import { stopClock } from '../../setup/clock.ts';
-import { createWorld, type Script } from '../../world.ts';
+import { createWorld, openFront, type Script } from '../../world.ts';
 
 const META = 'io.modelcontextprotocol/';
 const SUBSCRIPTION = `${META}subscriptionId`;
@@ -34,12 +33,12 @@ function start(script: Script = {}) {
     wake();
   });
   const stop = new AbortController();
-  const fronts = new Set<Front>();
+  const fronts = new Set<ClientSession>();
   const done = listenStdio({
     gateway: {
       open({ downstream }) {
-        const caller = { key: downstream.key, capabilities: {} };
-        const front = createFront('aggregate', { ...world.deps, caller }, downstream);
+        const identity = { key: downstream.key, capabilities: {} };
+        const front = openFront('aggregate', { ...world.deps, identity }, downstream);
         fronts.add(front);
         return {
           front,

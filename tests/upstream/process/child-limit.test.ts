@@ -1,7 +1,7 @@
 /** How many child processes run at once, in all and for one client. */
 import { describe, expect, test } from 'vitest';
 import { tokenHolder } from '../../../src/policy/shares.ts';
-import { type Caller, createPool } from '../../../src/upstream/pool.ts';
+import { type ClientIdentity, createPool } from '../../../src/upstream/pool.ts';
 import { type ChildLimit, createChildLimit } from '../../../src/upstream/process/child-limit.ts';
 import { call, cleanup, isRunning, recorder, SETTINGS, serverSpec } from '../world.ts';
 
@@ -93,7 +93,7 @@ describe('the processes of a pool', () => {
     const created = createPool({ servers, settings: SETTINGS, log: recorder().log, childLimit });
     cleanup(() => created.close({ eof: 0, term: 0 }));
     return (key: string, holder: string) => {
-      const caller: Caller = { key, holder, capabilities: { roots: {} } };
+      const caller: ClientIdentity = { key, holder, capabilities: { roots: {} } };
       const found = created.get('x', caller);
       if (found === undefined) throw new Error('no connection');
       return found;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../../src/config/config.ts';
 import type { CallOptions } from '../../../src/upstream/call-options.ts';
-import { type Caller, createPool, type Pool, type PoolOptions } from '../../../src/upstream/pool.ts';
+import { type ClientIdentity, createPool, type Pool, type PoolOptions } from '../../../src/upstream/pool.ts';
 import { call, cleanup, isRunning, recorder, SETTINGS, serverSpec, until } from '../world.ts';
 
 function pool(spec: StdioServer, more: Partial<PoolOptions> = {}): Pool {
@@ -13,8 +13,8 @@ function pool(spec: StdioServer, more: Partial<PoolOptions> = {}): Pool {
 }
 
 /** A client, and how often it was asked for its roots. */
-function client(from: Pool, caller: Partial<Caller> & { key: string }, folder = 'mine') {
-  const who: Caller = { capabilities: { roots: { listChanged: true } }, ...caller };
+function client(from: Pool, caller: Partial<ClientIdentity> & { key: string }, folder = 'mine') {
+  const who: ClientIdentity = { capabilities: { roots: { listChanged: true } }, ...caller };
   const own = { folder, asked: 0, refuses: false };
   const options: CallOptions = {
     clientKey: who.key,
@@ -30,10 +30,10 @@ function client(from: Pool, caller: Partial<Caller> & { key: string }, folder = 
   const pid = async () => Number(await use('pid'));
   /** The roots that its server was told last, in any call. */
   const told = async () => ((await use('told')) as any)?.roots?.map(({ uri }: any) => uri);
-  return { own, who, at, use, pid, told, changed: () => (who.rootsRevision = (who.rootsRevision ?? 0) + 1) };
+  return { own, who, at, use, pid, told, changed: () => from.rootsChanged(who.key) };
 }
 
-const once = (key: string): Partial<Caller> & { key: string } => ({ key, stateless: true });
+const once = (key: string): Partial<ClientIdentity> & { key: string } => ({ key, stateless: true });
 const AWARE = serverSpec(['curious']);
 
 describe("a server that asks for nobody's roots", () => {

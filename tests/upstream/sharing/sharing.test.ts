@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { StdioServer } from '../../../src/config/config.ts';
 import { offeredKey, sharedKey } from '../../../src/mcp/capabilities.ts';
-import { type Caller, createPool, type Pool, type PoolOptions } from '../../../src/upstream/pool.ts';
+import { type ClientIdentity, createPool, type Pool, type PoolOptions } from '../../../src/upstream/pool.ts';
 import { introductionOf, knowsNobody, shareRule } from '../../../src/upstream/sharing/sharing.ts';
 import {
   call,
@@ -26,19 +26,19 @@ function pool(spec: StdioServer, more: Partial<PoolOptions> = {}): Pool {
   return created;
 }
 
-const caller = (key: string, capabilities: object = {}, more: Partial<Caller> = {}): Caller => ({
+const caller = (key: string, capabilities: object = {}, more: Partial<ClientIdentity> = {}): ClientIdentity => ({
   key,
   capabilities: { ...capabilities },
   ...more,
 });
 
-function get(from: Pool, who?: Caller) {
+function get(from: Pool, who?: ClientIdentity) {
   const found = from.get('x', who);
   if (!found) throw new Error('no connection');
   return found;
 }
 
-const pidOf = (from: Pool, who?: Caller) => call(get(from, who), 'pid') as Promise<number>;
+const pidOf = (from: Pool, who?: ClientIdentity) => call(get(from, who), 'pid') as Promise<number>;
 
 describe('how a server is shared', () => {
   const client = { name: 'editor', version: '7' };
@@ -133,7 +133,7 @@ describe('a server per session', () => {
     const upstreams = pool(spec);
     const [a, b] = ['a', 'b'].map((key) =>
       caller(key, { roots: {} }, { clientInfo: { name: `client ${key}`, version: '1' } }),
-    ) as [Caller, Caller];
+    ) as [ClientIdentity, ClientIdentity];
     const pids = [await pidOf(upstreams, a), await pidOf(upstreams, b)];
     expect(pids[0]).not.toBe(pids[1]);
     expect(await pidOf(upstreams, a)).toBe(pids[0]);
@@ -160,7 +160,7 @@ describe('a server per session', () => {
   test('knows the folder of its downstream', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcpx-root-'));
     const upstreams = pool(serverSpec([], { env: { ROOT: '${workspaceFolder}' } }));
-    const env = (who: Caller) => call(get(upstreams, who), 'env') as Promise<{ ROOT: string }>;
+    const env = (who: ClientIdentity) => call(get(upstreams, who), 'env') as Promise<{ ROOT: string }>;
     expect(await env(caller('a', {}, { roots: [pathToFileURL(folder).href] }))).toMatchObject({ ROOT: folder });
     expect(await env(caller('b', {}, { roots: ['https://example.com/'] }))).toMatchObject({ ROOT: process.cwd() });
   });
@@ -277,7 +277,7 @@ describe('while a client has a question to answer', () => {
   const elicits = (key: string) => caller(key, { elicitation: {} });
 
   /** A call of that client whose question is not answered before `answer` is called. */
-  async function hold(upstreams: Pool, who: Caller) {
+  async function hold(upstreams: Pool, who: ClientIdentity) {
     let asks = () => {};
     let answer = () => {};
     const asking = new Promise<void>((resolve) => {
