@@ -13,7 +13,7 @@ interface Source {
   text: string;
   /** Without comments and string contents, for looking at code only. */
   code: string;
-  imports: { specifier: string; typeOnly: boolean }[];
+  imports: { specifier: string; typeOnly: boolean; isLazy: boolean }[];
 }
 
 const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -62,8 +62,8 @@ function importsOf(text: string): Source['imports'] {
   const found = [...text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"]*?from\s+)?'([^']+)';/gm)];
   const dynamic = [...text.matchAll(/import\('([^']+)'\)/g)];
   return [
-    ...found.map(([, type, specifier = '']) => ({ specifier, typeOnly: type !== undefined })),
-    ...dynamic.map(([, specifier = '']) => ({ specifier, typeOnly: false })),
+    ...found.map(([, type, specifier = '']) => ({ specifier, typeOnly: type !== undefined, isLazy: false })),
+    ...dynamic.map(([, specifier = '']) => ({ specifier, typeOnly: false, isLazy: true })),
   ];
 }
 
@@ -129,6 +129,24 @@ test('the SDK is not imported at run time', () => {
     .filter(({ imports }) => imports.some((one) => !one.typeOnly && one.specifier.startsWith('@modelcontextprotocol/')))
     .map(({ path }) => path);
   expect(users).toEqual([]);
+});
+
+test('serve does not load consola and readline, which only shell commands use', () => {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  const loaded = new Set<string>();
+  const load = (path: string) => {
+    const source = byPath.get(path);
+    if (source === undefined || loaded.has(path)) return;
+    loaded.add(path);
+    for (const { specifier, typeOnly, isLazy } of source.imports) {
+      if (typeOnly || isLazy) continue;
+      if (specifier.startsWith('.')) load(target(source, specifier));
+      else loaded.add(specifier);
+    }
+  };
+  for (const path of ['main.ts', 'cli/serve.ts']) load(path);
+  expect(loaded).toContain('cac');
+  expect([...loaded].filter((one) => /consola|readline/.test(one))).toEqual([]);
 });
 
 /** Types that give access to `request` of a connection. */

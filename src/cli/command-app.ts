@@ -22,7 +22,7 @@ import { createStderrFiles } from '../upstream/process/stderr-file.ts';
 import { STOP_FAST } from '../upstream/transports/transport.ts';
 import type { Flags, Invocation } from './command.ts';
 import { writeStderrAsJson } from './json-stderr.ts';
-import { note, paint } from './output.ts';
+import { note, warn } from './output.ts';
 import { selfCommand } from './own-command.ts';
 
 export interface ReadOptions {
@@ -69,7 +69,7 @@ export function readConfig(
   });
   if (logs && config.settings.log.format === 'json') writeStderrAsJson();
   if (created !== undefined) note(`mcpx: created the config file ${created}`);
-  if (!quiet) for (const warning of config.warnings) note(`${paint('yellow', 'warning:')} ${warningText(warning)}`);
+  if (!quiet) for (const warning of config.warnings) warn(warningText(warning));
   return config;
 }
 
@@ -85,8 +85,8 @@ interface OpenOptions {
   catalogs?: Catalogs;
   /** The file to which this run adds its saved tokens. */
   counts?: string;
-  /** True if a user waits: slow starts are reported, and calls wait for a download without a timeout. */
-  attended?: boolean;
+  /** Set if a user waits: it reports slow starts, and calls wait for a download without a timeout. */
+  attended?: ((line: string) => void) | undefined;
   /** True if sessions have to survive a restart. */
   resumable?: boolean;
 }
@@ -95,9 +95,9 @@ interface OpenOptions {
 export function openApp(
   config: Config,
   log: Log,
-  { catalogs = 'stored', counts, attended = false, resumable = false }: OpenOptions = {},
+  { catalogs = 'stored', counts, attended, resumable = false }: OpenOptions = {},
 ): App {
-  const told = attended ? { attended: (line: string) => note(paint('dim', line)) } : {};
+  const told = attended && { attended };
   if (config.files.length === 0) return createApp(config, { log });
   const home = homeFolder(environmentOf());
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
@@ -183,11 +183,12 @@ export async function withAppOf<T>(
   work: (app: App, config: Config) => Promise<T>,
   catalogs: Catalogs,
 ): Promise<T> {
+  const { status } = await import('./status-lines.ts');
   noteUnchosen(config);
   const { log } = config.settings;
   const app = openApp(config, createLog({ ...log, level: log.level === 'debug' ? 'debug' : 'error' }), {
     catalogs,
-    attended: true,
+    attended: (line) => status.start(line),
   });
   bindToProcess(app, invocation);
   try {

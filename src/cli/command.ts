@@ -24,7 +24,7 @@ export interface Invocation extends Lifecycle {
   flags: Flags;
 }
 
-/** The options. Values are read from the raw command line, because cac turns `007` into 7. */
+/** The options of a command line, with their values as typed. */
 export interface Flags {
   has(name: string): boolean;
   /** Returns the last value of an option. */
@@ -46,30 +46,6 @@ export interface Command {
   options: Option[];
   examples?: string[];
   load(): Promise<Runnable>;
-}
-
-/** Reads the values of options from the raw arguments. */
-export function readFlags(words: string[], options: Option[]): Flags {
-  const found = new Map<string, string[]>();
-  const add = (name: string, value: string[]) => found.set(name, [...(found.get(name) ?? []), ...value]);
-  const end = words.indexOf('--');
-  const typed = end < 0 ? words : words.slice(0, end);
-  for (const [index, word] of typed.entries()) {
-    const option = options.find(({ flags }) => namesOf(flags).includes(word.replace(/=.*$/s, '')));
-    if (option === undefined) continue;
-    const name = longName(option.flags);
-    const inline = /=(.*)$/s.exec(word)?.[1];
-    const next = typed[index + 1];
-    if (!/[<[]/.test(option.flags)) add(name, []);
-    else if (inline !== undefined) add(name, [inline]);
-    else if (next !== undefined && (option.flags.includes('<') || !next.startsWith('-'))) add(name, [next]);
-    else add(name, []);
-  }
-  return {
-    has: (name) => found.has(name),
-    value: (name) => found.get(name)?.at(-1),
-    values: (name) => found.get(name) ?? [],
-  };
 }
 
 /** Turns `-c, --config <file>` into `["-c", "--config"]`. */

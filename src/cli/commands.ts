@@ -1,7 +1,5 @@
 /** The table of commands. A new command needs a file and a row here. */
-import { McpxError } from '../errors.ts';
-import { nearest } from '../render/text.ts';
-import { type Command, nameOf, type Option } from './command.ts';
+import type { Command, Option } from './command.ts';
 
 const CONFIG: Option = {
   flags: '-c, --config <file>',
@@ -205,19 +203,3 @@ export const COMMANDS: Command[] = [
     load: () => import('./help.ts'),
   },
 ];
-
-/** Returns the error for an unknown command, with the nearest command or the group's help as a hint. */
-export function unknownCommand([first = '', second]: string[]): McpxError {
-  const names = COMMANDS.map(({ usage }) => nameOf(usage));
-  const family = names.filter((name) => name.startsWith(`${first} `)).map((name) => name.slice(first.length + 1));
-  if (family.length > 0 && second === undefined) {
-    const words = family.join(', ');
-    return new McpxError('usage', `"${first}" needs one of: ${words}`, { hint: `mcpx help ${first}` });
-  }
-  const typed = family.length > 0 ? `${first} ${second}` : first;
-  const [close] = nearest(typed, [...names, ...names.map((name) => name.split(' ')[0] ?? '')]);
-  const fallback = family.length > 0 ? `mcpx help ${first}` : 'mcpx help';
-  return new McpxError('usage', `there is no command "${typed}"`, {
-    hint: close === undefined || close === first ? fallback : `mcpx ${close}`,
-  });
-}

@@ -4,7 +4,8 @@ import { environmentOf } from '../config/environment.ts';
 import { NAMED_FILE_HINT } from '../config/jsonc-file.ts';
 import { configFiles } from '../config/paths.ts';
 import type { Invocation } from './command.ts';
-import { note, print, printJson } from './output.ts';
+import { print, printJson } from './output.ts';
+import { status } from './status-lines.ts';
 
 export async function run({ flags }: Invocation): Promise<number> {
   const { files, fallback } = configFiles(flags.values('config'), environmentOf());
@@ -15,7 +16,7 @@ export async function run({ flags }: Invocation): Promise<number> {
     return 0;
   }
   await print(paths.join('\n'));
-  if (files.length === 0) note('the file does not exist yet; `mcpx serve` creates it');
-  else for (const { path, exists } of found) if (!exists) note(`"${path}" does not exist; ${NAMED_FILE_HINT}`);
+  if (files.length === 0) status.info('the file does not exist yet; `mcpx serve` creates it');
+  else for (const { path, exists } of found) if (!exists) status.info(`"${path}" does not exist; ${NAMED_FILE_HINT}`);
   return 0;
 }

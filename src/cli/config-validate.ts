@@ -8,9 +8,10 @@ import { checkAuditFile } from '../observe/audit.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Flags, Invocation } from './command.ts';
 import { longestOf, readConfig, withAppOf } from './command-app.ts';
-import { note, paint, print, printJson, table } from './output.ts';
+import { print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { whyUnreachable } from './reachable-servers.ts';
+import { status } from './status-lines.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
@@ -20,7 +21,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const servers = config.profiles.flatMap((profile) => profile.servers);
   const missing = missingByServer(config);
   for (const { server, variables } of missing) {
-    note(`${paint('yellow', 'warning:')} server "${server}" will not start: set ${variables.join(', ')}`);
+    status.warn(`server "${server}" will not start: set ${variables.join(', ')}`);
   }
   const checked = flags.has('check') ? await check(config, invocation) : undefined;
   const ok = checked?.every((one) => one.ok) ?? true;

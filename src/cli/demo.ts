@@ -5,9 +5,10 @@ import { createLog } from '../observe/log.ts';
 import { readListen } from './address.ts';
 import type { Invocation } from './command.ts';
 import { bindToProcess, openApp } from './command-app.ts';
-import { note, paintAnswer, print, table } from './output.ts';
+import { paintAnswer, print, table } from './output.ts';
 import { selfCommand, selfTyped } from './own-command.ts';
 import { aborted, openGateway } from './start-gateway.ts';
+import { status } from './status-lines.ts';
 
 export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<number> {
   const { host, port } = readListen(flags);
@@ -24,7 +25,7 @@ export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<nu
     await print(report(place, { ...entrance.reading(), servers }));
     entrance.close();
     await aborted(stop);
-    note('mcpx: stopping');
+    status.info('mcpx: stopping');
     await listener.close();
     return 0;
   } finally {

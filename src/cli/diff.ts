@@ -7,7 +7,8 @@ import { compareLines } from '../upstream/toolbox/line-diff.ts';
 import type { Invocation } from './command.ts';
 import { sourceFlags } from './command-app.ts';
 import { compareWithLock, EXIT_DIFFERENT, type Locking } from './lock-state.ts';
-import { note, paint, paintAnswer, print, printJson } from './output.ts';
+import { paintAnswer, print, printJson } from './output.ts';
+import { status } from './status-lines.ts';
 
 /** The number of unchanged lines around a change. */
 const CONTEXT = 2;
@@ -19,18 +20,18 @@ export function run(invocation: Invocation): Promise<number> {
   async function work({ servers }: Locking): Promise<number> {
     const all = servers.flatMap(({ name, changes }) => changes.map((change) => ({ server: name, ...change })));
     for (const { name, isNew } of servers)
-      if (isNew) note(`${paint('yellow', 'warning:')} server "${name}" is not in the lock file; mcpx lock adds it`);
+      if (isNew) status.warn(`server "${name}" is not in the lock file; mcpx lock adds it`);
     for (const { name, ignored, uncovered } of servers) {
-      for (const what of ignored) note(`ignored difference: ${name}.${what}`);
-      for (const what of uncovered) note(`${name}.${what} is not in the lock file yet; mcpx lock adds it`);
+      for (const what of ignored) status.info(`ignored difference: ${name}.${what}`);
+      for (const what of uncovered) status.info(`${name}.${what} is not in the lock file yet; mcpx lock adds it`);
     }
     if (flags.has('json')) await printJson(all.map(({ kind: change, ...rest }) => ({ ...rest, change })));
     else if (all.length > 0) await print(all.map(render).join('\n\n'));
     if (all.length === 0) {
-      if (servers.some(({ isNew }) => !isNew)) note('no differences from the lock file');
+      if (servers.some(({ isNew }) => !isNew)) status.info('no differences from the lock file');
       return 0;
     }
-    note(`\nmcpx lock ${sourceFlags(flags)}--accept [server[.tool]] accepts the changes`);
+    status.info(`\nmcpx lock ${sourceFlags(flags)}--accept [server[.tool]] accepts the changes`);
     return EXIT_DIFFERENT;
   }
 }

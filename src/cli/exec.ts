@@ -14,9 +14,10 @@ import type { Flags, Invocation } from './command.ts';
 import { sourceFlags, splitTarget, withApp } from './command-app.ts';
 import { blockText } from './content-lines.ts';
 import { parseJson, readPair } from './key-value-arguments.ts';
-import { note, paint, print, printJson } from './output.ts';
+import { paint, print, printJson } from './output.ts';
 import { type Aside, whileWaiting } from './progress.ts';
 import { listAll, reportUnreachable } from './reachable-servers.ts';
+import { status } from './status-lines.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -34,7 +35,7 @@ export function run(invocation: Invocation): Promise<number> {
         caller: { key: 'cli', capabilities: {} },
         signal: stop,
         progress: showProgress,
-        noted: (notes) => note(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
+        noted: (notes) => status.info(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
         confirm: (question) => aside(confirm(question)),
       });
     const result = await whileWaiting(`running ${target}`, call, stop).catch((error: unknown) => {
@@ -108,11 +109,11 @@ async function showPart(result: ToolResult, select: Projection, flags: Flags): P
 async function show(result: ToolResult): Promise<void> {
   const blocks = Array.isArray(result.content) ? result.content.map(blockText) : [];
   const text = blocks.length > 0 ? blocks.join('\n') : JSON.stringify(result.structuredContent ?? {}, null, 2);
-  if (result.isError === true) note(`${paint('red', 'error:')} ${text}`);
+  if (result.isError === true) status.error(text);
   else await print(text);
 }
 
 function showProgress({ progress, total, message }: Params): void {
   const of = total === undefined ? '' : `/${total}`;
-  note(paint('dim', `progress ${progress}${of}${message === undefined ? '' : ` ${message}`}`));
+  status.start(`progress ${progress}${of}${message === undefined ? '' : ` ${message}`}`);
 }

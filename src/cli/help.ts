@@ -1,8 +1,9 @@
 /** `mcpx help`: prints the list of commands, or one command with its options and examples. */
 import type { Command, Invocation } from './command.ts';
 import { nameOf } from './command.ts';
-import { COMMANDS, GLOBAL_OPTIONS, unknownCommand } from './commands.ts';
+import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
 import { paintAnswer, print, table } from './output.ts';
+import { unknownCommand } from './usage-errors.ts';
 
 export async function run({ args }: Pick<Invocation, 'args'>): Promise<number> {
   const topic = args.join(' ');

@@ -9,9 +9,9 @@ import { createLog } from '../observe/log.ts';
 import { nearest } from '../render/text.ts';
 import type { Invocation } from './command.ts';
 import { bindToProcess, longestOf, openApp, openLockFile, readConfig, splitTarget } from './command-app.ts';
-import { note, paint } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { noteNoServers } from './reachable-servers.ts';
+import { status } from './status-lines.ts';
 
 /** The exit code if there are differences, as in diff(1). */
 export const EXIT_DIFFERENT = 1;
@@ -54,7 +54,7 @@ export interface LockCommand {
 export async function compareWithLock(invocation: Invocation, { asked, repairs, work }: LockCommand): Promise<number> {
   const config = withoutLock(readConfig(invocation.flags));
   const log = createLog({ ...config.settings.log, level: config.settings.log.level === 'debug' ? 'debug' : 'error' });
-  const app = openApp(config, log, { catalogs: 'live', attended: true });
+  const app = openApp(config, log, { catalogs: 'live', attended: (line) => status.start(line) });
   bindToProcess(app, invocation);
   try {
     const file = openLockFile();
@@ -70,7 +70,7 @@ export async function compareWithLock(invocation: Invocation, { asked, repairs, 
     if (target !== undefined && entries.length === 0) throw noServer(target.server, catalog.servers());
     if (entries.length === 0) noteNoServers();
     const failed = entries.filter(({ listing }) => listing.kind !== 'listed');
-    for (const entry of failed) note(`${paint('yellow', 'warning:')} ${whyMissing(entry)}`);
+    for (const entry of failed) status.warn(whyMissing(entry));
     const listed = entries.filter((entry) => !failed.includes(entry));
     if (repairs) await repair(file);
     const state = stateOf(file);
@@ -108,9 +108,7 @@ async function repair(file: LockFile): Promise<void> {
     });
   });
   if (aside !== undefined)
-    note(
-      `${paint('yellow', 'warning:')} ${reading.error.message}; it was renamed to "${aside}", and a new lock file is created`,
-    );
+    status.warn(`${reading.error.message}; it was renamed to "${aside}", and a new lock file is created`);
 }
 
 /** Turns off `lock`, because these commands must see the tools that it withholds. */

@@ -5,7 +5,8 @@ import { McpxError, messageOf } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { sourceFlags } from './command-app.ts';
 import { type Compared, compareWithLock, EXIT_DIFFERENT, type Locking } from './lock-state.ts';
-import { note, paint, print, printJson, table } from './output.ts';
+import { print, printJson, table } from './output.ts';
+import { status } from './status-lines.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
@@ -15,13 +16,14 @@ export function run(invocation: Invocation): Promise<number> {
     const { servers } = locking;
     const accepting = flags.has('accept');
     await settle(locking, accepting);
-    for (const { name, uncovered } of servers)
-      if (uncovered.length > 0) note(`${paint('yellow', 'warning:')} ${completed(name, uncovered)}`);
+    for (const { name, uncovered } of servers) if (uncovered.length > 0) status.warn(completed(name, uncovered));
     const left = accepting ? [] : servers.filter(({ isNew, changes }) => !isNew && changes.length > 0);
     if (flags.has('json')) await printJson(servers.map((server) => describe(server, accepting)));
     else if (servers.length > 0) await print(table(servers.map((server) => row(server, accepting))));
     if (left.length === 0) return 0;
-    note(`\nmcpx diff ${sourceFlags(flags)}shows the changes, mcpx lock ${sourceFlags(flags)}--accept accepts them`);
+    status.info(
+      `\nmcpx diff ${sourceFlags(flags)}shows the changes, mcpx lock ${sourceFlags(flags)}--accept accepts them`,
+    );
     return EXIT_DIFFERENT;
   }
 }

@@ -38,6 +38,11 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
+/** Prints `warning: …` to stderr. */
+export function warn(text: string): void {
+  note(`${paint('yellow', 'warning:')} ${text}`);
+}
+
 /** Prints `error: …`, a blank line, and `hint: …` to stderr. */
 export function printError(error: unknown): void {
   note(`${paint('red', 'error:')} ${errorText(error)}`);

@@ -1,6 +1,6 @@
 /** Waits for servers: prints a line on a terminal if the wait is long, and ends when the command is stopped. */
 import { McpxError } from '../errors.ts';
-import { note, paint } from './output.ts';
+import { status } from './status-lines.ts';
 
 /** Milliseconds before a wait is reported. */
 const PATIENCE = 500;
@@ -17,7 +17,7 @@ export async function whileWaiting<T>(
   let over = false;
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
-    if (process.stderr.isTTY === true && !over) timer = setTimeout(() => note(paint('dim', `${text} …`)), PATIENCE);
+    if (process.stderr.isTTY === true && !over) timer = setTimeout(() => status.start(`${text} …`), PATIENCE);
   };
   const aside: Aside = (asked) => {
     clearTimeout(timer);

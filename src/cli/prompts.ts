@@ -4,8 +4,9 @@ import { oneLine } from '../render/text.ts';
 import { isRecord } from '../wire/message.ts';
 import type { Invocation } from './command.ts';
 import { withApp } from './command-app.ts';
-import { note, print, printJson, table } from './output.ts';
+import { print, printJson, table } from './output.ts';
 import { reachServers } from './reachable-servers.ts';
+import { status } from './status-lines.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -16,7 +17,7 @@ export function run(invocation: Invocation): Promise<number> {
       const lines = servers.flatMap(({ name, prompts }) => prompts.map((prompt) => row(name, prompt)));
       if (flags.has('json')) await printJson(servers.map(({ name, prompts }) => ({ server: name, prompts })));
       else if (lines.length > 0) await print(table(lines));
-      else if (servers.length > 0) note('there are no prompts');
+      else if (servers.length > 0) status.info('there are no prompts');
       return 0;
     },
     'live',

@@ -5,8 +5,8 @@ import type { Config } from '../config/config.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import type { ServerView } from '../router/router.ts';
 import { longestOf } from './command-app.ts';
-import { note, paint } from './output.ts';
 import { whileStarting, whileWaiting } from './progress.ts';
+import { status } from './status-lines.ts';
 
 export interface Reached {
   config: Config;
@@ -49,9 +49,9 @@ export async function listAll(app: App, { config, stop, lists }: Omit<Reached, '
 /** Prints the servers that could not be listed. Throws if none could. */
 export function reportUnreachable(servers: ServerView[]): void {
   const failed = servers.filter(({ entry }) => entry.listing.kind !== 'listed');
-  for (const server of failed) note(`${paint('yellow', 'warning:')} ${whyUnreachable(server)}`);
+  for (const server of failed) status.warn(whyUnreachable(server));
   for (const { name, entry } of servers) {
-    for (const list of unansweredLists(entry.offer)) note(`${paint('yellow', 'warning:')} server "${name}": ${list}`);
+    for (const list of unansweredLists(entry.offer)) status.warn(`server "${name}": ${list}`);
   }
   if (servers.length > 0 && failed.length === servers.length) {
     throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx list' });
@@ -60,7 +60,7 @@ export function reportUnreachable(servers: ServerView[]): void {
 }
 
 export function noteNoServers(): void {
-  note('no server is configured; add one to the file that `mcpx config path` prints');
+  status.info('no server is configured; add one to the file that `mcpx config path` prints');
 }
 
 export function whyUnreachable({ name, entry: { listing } }: ServerView): string {

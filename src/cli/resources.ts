@@ -3,8 +3,9 @@ import type { Item } from '../catalog/listing.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { withApp } from './command-app.ts';
-import { note, print, printJson, table } from './output.ts';
+import { print, printJson, table } from './output.ts';
 import { reachServers } from './reachable-servers.ts';
+import { status } from './status-lines.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -16,7 +17,7 @@ export function run(invocation: Invocation): Promise<number> {
       const lines = servers.flatMap(rows);
       if (flags.has('json')) await printJson(offered);
       else if (lines.length > 0) await print(table(lines));
-      else if (servers.length > 0) note('there are no resources');
+      else if (servers.length > 0) status.info('there are no resources');
       return 0;
     },
     'live',

@@ -2,13 +2,14 @@
 import { describeSavings, readTotals, type Savings } from '../observe/savings-totals.ts';
 import type { Invocation } from './command.ts';
 import { ledgerFile } from './command-app.ts';
-import { note, paintAnswer, print, printJson, table } from './output.ts';
+import { paintAnswer, print, printJson, table } from './output.ts';
+import { status } from './status-lines.ts';
 
 export async function run({ flags }: Invocation): Promise<number> {
   const file = ledgerFile();
   const totals = readTotals(file);
   if (totals === undefined)
-    note('nothing has been counted yet; `mcpx serve` counts unless "stats" is false in the config');
+    status.info('nothing has been counted yet; `mcpx serve` counts unless "stats" is false in the config');
   const savings = totals && describeSavings(totals);
   if (flags.has('json')) await printJson(savings ?? null);
   else if (savings !== undefined) await print(report(savings, file));

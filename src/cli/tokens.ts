@@ -9,9 +9,10 @@ import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { longestOf, withApp } from './command-app.ts';
-import { note, paint, paintAnswer, print, printJson, table } from './output.ts';
+import { paintAnswer, print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { noteNoServers, whyUnreachable } from './reachable-servers.ts';
+import { status } from './status-lines.ts';
 
 const METHOD =
   'estimated with tokenx, within about 5 % of the o200k tokenizer; counted: name, description and inputSchema of every tool as compact JSON, and the instructions of every server';
@@ -55,7 +56,7 @@ export function run(invocation: Invocation): Promise<number> {
     const servers = app.router().servers();
     if (servers.length === 0) noteNoServers();
     for (const server of servers.filter(({ entry }) => entry.listing.kind !== 'listed')) {
-      note(`${paint('yellow', 'warning:')} ${whyUnreachable(server)}`);
+      status.warn(whyUnreachable(server));
     }
     const costs = await costsOf(app, servers, { settings, stop: invocation.stop });
     if (invocation.flags.has('json')) await printJson(costs);

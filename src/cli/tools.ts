@@ -6,8 +6,9 @@ import { firstSentence } from '../render/typescript.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { withApp } from './command-app.ts';
-import { note, print, printJson, table } from './output.ts';
+import { print, printJson, table } from './output.ts';
 import { reachServers, whyUnreachable } from './reachable-servers.ts';
+import { status } from './status-lines.ts';
 
 export function run(invocation: Invocation): Promise<number> {
   const { args, flags, stop } = invocation;
@@ -20,12 +21,12 @@ export function run(invocation: Invocation): Promise<number> {
       const lines = servers.flatMap(rows);
       if (question !== undefined) {
         const hits = await app.search().find(question, { servers, revision: app.router().revision(), only });
-        if (hits.length === 0) note(`no tool matches "${question}"`);
+        if (hits.length === 0) status.info(`no tool matches "${question}"`);
         if (flags.has('json')) await printJson(hits);
         else if (hits.length > 0) await print(table(hits.map(row)));
       } else if (flags.has('json')) await printJson(servers.map(described));
       else if (lines.length > 0) await print(table(lines));
-      else if (servers.length > 0) note('there are no tools');
+      else if (servers.length > 0) status.info('there are no tools');
       return 0;
     },
     'live',

@@ -4,13 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readListen } from '../../src/cli/address.ts';
 import { runCli } from '../../src/cli/cli.ts';
-import { readFlags } from '../../src/cli/command.ts';
 import { captureOutput } from '../setup/output.ts';
+import { typedFlags } from '../setup/typed-flags.ts';
 import { PATIENCE } from '../setup/until.ts';
 
 const shown = captureOutput();
-
-const OPTIONS = ['--http [host:port]', '--host <address>', '--port <number>'].map((flags) => ({ flags, doc: '' }));
 
 describe('an address', () => {
   test.each([
@@ -23,12 +21,12 @@ describe('an address', () => {
     [['--http', '127.0.0.1:8080', '--host', '::1'], { http: true, host: '::1', port: '8080' }],
     [['--http', 'my.json', '--port', '8081'], { http: true, port: '8081', file: 'my.json' }],
   ])('%j', (words, listen) => {
-    expect(readListen(readFlags(words, OPTIONS))).toEqual(listen);
+    expect(readListen(typedFlags('serve', ...words))).toEqual(listen);
   });
 });
 
 test.each(['8080x', '80 80', '8080x:1', 'localhost:80x'])('%j is no address, and that is said', (address) => {
-  expect(() => readListen(readFlags(['--http', address], OPTIONS))).toThrow(`"${address}" is not an address`);
+  expect(() => readListen(typedFlags('serve', '--http', address))).toThrow(`"${address}" is not an address`);
 });
 
 test('what is said of a taken port helps, however the port was given', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
-import { nameOf, readFlags } from '../../src/cli/command.ts';
+import { nameOf } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { table } from '../../src/cli/output.ts';
 import { captureOutput } from '../setup/output.ts';
@@ -94,34 +94,6 @@ describe('words that are wrong', () => {
     expect(shown.stderr).toContain(message);
     expect(shown.stderr).toContain(hint);
     expect(shown.stdout).toBe('');
-  });
-});
-
-describe('flags', () => {
-  const options = [
-    { flags: '-c, --config <file>', doc: '' },
-    { flags: '--http [address]', doc: '' },
-    { flags: '--json', doc: '' },
-  ];
-  test.each([
-    [['--config', '007'], 'config', ['007']],
-    [['-c', 'a', '--config=b=c'], 'config', ['a', 'b=c']],
-    [['--config', '-'], 'config', ['-']],
-    [['--http', '--json'], 'http', []],
-    [['--http', '1:2'], 'http', ['1:2']],
-    [['--', '--config', 'x'], 'config', []],
-  ])('%j', (words, name, values) => {
-    expect(readFlags(words, options).values(name)).toEqual(values);
-  });
-
-  test('a flag without a value is there', () => {
-    const flags = readFlags(['--json', '--http'], options);
-    expect([flags.has('json'), flags.has('http'), flags.has('config'), flags.value('http')]).toEqual([
-      true,
-      true,
-      false,
-      undefined,
-    ]);
   });
 });
 

@@ -1,0 +1,38 @@
+/** Asks a question on the terminal. Question and answer are on stderr, because stdout carries only the answer of a command. */
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import type { Readable, Writable } from 'node:stream';
+
+/** The streams for a question; it is interactive if both are a terminal. */
+export interface Terminal {
+  input: Readable & { isTTY?: boolean };
+  output: Writable & { isTTY?: boolean };
+}
+
+export const TERMINAL: Terminal = { input: process.stdin, output: process.stderr };
+
+/** Resolves with the line that the user typed, or with undefined if Ctrl-D ended the input. Ctrl-C and the signal reject. */
+export async function askOnTerminal(
+  question: string,
+  signal: AbortSignal,
+  { input, output }: Terminal = TERMINAL,
+): Promise<string | undefined> {
+  const terminal = createInterface({ input, output });
+  const ended = once(terminal, 'close').then(() => undefined);
+  const interrupted = new AbortController();
+  // In raw mode Ctrl-C is a key, not a signal.
+  terminal.once('SIGINT', () => interrupted.abort());
+  const stopped = AbortSignal.any([signal, interrupted.signal]);
+  let answer: string | undefined;
+  try {
+    answer = await Promise.race([terminal.question(question, { signal: stopped }), ended]);
+  } catch (error) {
+    // Node rejects for Ctrl-D too.
+    if (stopped.aborted) throw error;
+  } finally {
+    // Without an answer the cursor is still on the line of the question.
+    if (answer === undefined) output.write('\n');
+    terminal.close();
+  }
+  return answer;
+}
