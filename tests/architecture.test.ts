@@ -179,7 +179,7 @@ test('no file name occurs twice, except where the path gives the direction', () 
 });
 
 /** Subfolders without an entry file: a collection of parts of the same kind. */
-const WITHOUT_ENTRY = ['catalog/search/tables', 'listen/api', 'upstream/http'];
+const WITHOUT_ENTRY = ['listen/api', 'upstream/http'];
 
 /** Files of a subfolder that other layers may import, besides its entry file and its leaves. */
 const EXCEPTIONS = [

@@ -28,16 +28,12 @@ const pageParts = {
 const wordTables = {
   name: 'word-tables',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]search[\\/]tables[\\/][\w-]+\.ts$/ }, async ({ path }) => {
-      const { code } = await transform(readFileSync(path, 'utf8'), { loader: 'ts', format: 'cjs' });
-      const module = { exports: {} };
-      new Function('module', 'exports', code)(module, module.exports);
+    onLoad({ filter: /[\\/]search[\\/]tables[\\/][\w-]+\.json$/ }, ({ path }) => {
       // Brotli gives the same bytes on every machine, deflate does not.
-      const packed = brotliCompressSync(JSON.stringify(module.exports)).toString('base64');
+      const packed = brotliCompressSync(JSON.stringify(JSON.parse(readFileSync(path, 'utf8')))).toString('base64');
       const contents = [
         `import { brotliDecompressSync } from 'node:zlib';`,
-        `const tables = JSON.parse(brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString());`,
-        ...Object.keys(module.exports).map((name) => `export const ${name} = tables.${name};`),
+        `export default JSON.parse(brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString());`,
       ].join('\n');
       return { contents, loader: 'js' };
     });

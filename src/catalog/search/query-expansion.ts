@@ -3,17 +3,17 @@
 import { segmentChinese } from './chinese-segmenter.ts';
 import { type Act, createIntents } from './intent.ts';
 import { createQueryRewrite } from './query-rewrite.ts';
-import { ACTIONS } from './tables/actions.ts';
-import { CHINESE_ACTIONS } from './tables/chinese-actions.ts';
-import { CHINESE_PLACES_BUSINESS } from './tables/chinese-places-business.ts';
-import { CHINESE_THINGS } from './tables/chinese-things.ts';
-import { ONE_WAY_SYNONYMS } from './tables/one-way-synonyms.ts';
-import { ONE_WAY_SYNONYMS_WEB } from './tables/one-way-synonyms-web.ts';
-import { PRODUCTS } from './tables/products.ts';
-import { GENERAL_ACTS, STOP_CHINESE, STOP_ENGLISH } from './tables/stopwords.ts';
-import { THINGS } from './tables/things.ts';
 import { createTermWeights } from './term-weights.ts';
 import { createWords, plain, stem, unspacedRuns, type Words } from './tokenizer.ts';
+import {
+  CHINESE,
+  GENERAL_ACTS,
+  ONE_WAY_SYNONYMS,
+  PRODUCTS,
+  STOP_CHINESE,
+  STOP_ENGLISH,
+  SYNONYMS,
+} from './word-tables.ts';
 
 /** One way to name a thing, in stemmed words as in the index; several words are a phrase. */
 export interface Term {
@@ -74,15 +74,15 @@ export function createQueryExpansion(): QueryExpansion {
   const intents = createIntents();
   const emphasis = createTermWeights();
   const phrasing = createQueryRewrite();
-  const same = readSame([...ACTIONS, ...THINGS]);
-  const leads = readLeads([...ONE_WAY_SYNONYMS, ...ONE_WAY_SYNONYMS_WEB]);
+  const same = readSame(SYNONYMS);
+  const leads = readLeads(ONE_WAY_SYNONYMS);
   const products = readProducts(PRODUCTS);
-  const chinese = readChinese([...CHINESE_ACTIONS, ...CHINESE_THINGS, ...CHINESE_PLACES_BUSINESS]);
+  const chinese = readChinese(CHINESE);
   const longest = Math.max(...[...chinese.keys()].map((word) => word.length));
-  const general = new Set(GENERAL_ACTS.split(' ').map(stem));
-  const first = new Set([...ACTIONS, ...THINGS].map((group) => stem(group.split(' ')[0] ?? '')));
-  const stop = new Set(STOP_ENGLISH.split(' ').map(stem));
-  const stopChinese = new Set(STOP_CHINESE.split(' '));
+  const general = new Set(GENERAL_ACTS.map(stem));
+  const first = new Set(SYNONYMS.map((group) => stem(group.split(' ')[0] ?? '')));
+  const stop = new Set(STOP_ENGLISH.map(stem));
+  const stopChinese = new Set(STOP_CHINESE);
 
   const isPhrase = (key: string) => same.has(key) || leads.has(key);
 

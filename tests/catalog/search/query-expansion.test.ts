@@ -2,13 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { suits } from '../../../src/catalog/search/intent.ts';
 import { createQueryExpansion } from '../../../src/catalog/search/query-expansion.ts';
-import { CHINESE_ACTIONS } from '../../../src/catalog/search/tables/chinese-actions.ts';
-import { CHINESE_PLACES_BUSINESS } from '../../../src/catalog/search/tables/chinese-places-business.ts';
-import { CHINESE_THINGS } from '../../../src/catalog/search/tables/chinese-things.ts';
-import { ONE_WAY_SYNONYMS } from '../../../src/catalog/search/tables/one-way-synonyms.ts';
-import { ONE_WAY_SYNONYMS_WEB } from '../../../src/catalog/search/tables/one-way-synonyms-web.ts';
-import { STOP_ENGLISH } from '../../../src/catalog/search/tables/stopwords.ts';
 import { stem } from '../../../src/catalog/search/tokenizer.ts';
+import { CHINESE, ONE_WAY_SYNONYMS, STOP_ENGLISH } from '../../../src/catalog/search/word-tables.ts';
 
 const meanings = createQueryExpansion();
 
@@ -111,17 +106,15 @@ describe('a question is read with the words of tools', () => {
 
 describe('the tables', () => {
   test('no word of theirs becomes a stop word by its ending', () => {
-    const stops = new Set(STOP_ENGLISH.split(' '));
+    const stops = new Set(STOP_ENGLISH);
     const cut = new Set([...stops].map(stem));
-    const words = [...ONE_WAY_SYNONYMS, ...ONE_WAY_SYNONYMS_WEB].flatMap((line) =>
-      (line.split(' > ')[0] ?? '').split(' '),
-    );
+    const words = ONE_WAY_SYNONYMS.flatMap((line) => (line.split(' > ')[0] ?? '').split(' '));
     expect(words.filter((word) => cut.has(stem(word)) && !stops.has(word))).toEqual([]);
   });
 
   const TABLES: [name: string, lines: readonly string[], sign: string][] = [
-    ['leads', [...ONE_WAY_SYNONYMS, ...ONE_WAY_SYNONYMS_WEB], ' > '],
-    ['Chinese', [...CHINESE_ACTIONS, ...CHINESE_THINGS, ...CHINESE_PLACES_BUSINESS], '='],
+    ['leads', ONE_WAY_SYNONYMS, ' > '],
+    ['Chinese', CHINESE, '='],
   ];
   test.each(TABLES)('%s say each thing once: the second would hide the first', (_, lines, sign) => {
     const said = lines.flatMap((line) => (line.split(sign)[0] ?? '').split(' '));
