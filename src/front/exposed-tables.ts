@@ -1,4 +1,5 @@
 /** The tools and prompts that a client sees, by their exposed names; clients without a session share them. */
+import { BoundedMap } from '../bounded-map.ts';
 import { exposeNames, type Named, type NameTable } from '../catalog/exposed-names.ts';
 import type { Item, Tool } from '../catalog/listing.ts';
 import type { Settings } from '../config/config.ts';
@@ -33,12 +34,10 @@ export type SharedNames = (client: ClientIdentity) => KnownNames;
 const MAX_SHARED = 64;
 
 export function createSharedNames(): SharedNames {
-  const shared = new Map<string, KnownNames>();
+  const shared = new BoundedMap<string, KnownNames>(MAX_SHARED);
   return (client) => {
     const key = JSON.stringify([client.principal ?? null, offeredKey(client)]);
     const names = shared.get(key) ?? { revision: '' };
-    const [oldest] = shared.keys();
-    if (!shared.has(key) && shared.size >= MAX_SHARED && oldest !== undefined) shared.delete(oldest);
     shared.set(key, names);
     return names;
   };

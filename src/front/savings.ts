@@ -1,4 +1,5 @@
 /** Measures the characters that a client reads with and without mcpx: tool lists, `inspect` answers and results. */
+import { BoundedMap } from '../bounded-map.ts';
 import type { Tool } from '../catalog/listing.ts';
 import type { Ledger } from '../observe/savings-totals.ts';
 import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
@@ -96,16 +97,12 @@ const MAX_CLIENTS = 1000;
  * Clients of one token without `clientInfo` count as one.
  */
 function createFirstReading(): (reader: Reader) => boolean {
-  const seen = new Map<string, number>();
+  const seen = new BoundedMap<string, number>(MAX_CLIENTS);
   return ({ principal, clientInfo }) => {
     const key = JSON.stringify([principal, clientInfo?.name, clientInfo?.version]);
     const last = seen.get(key) ?? Number.NEGATIVE_INFINITY;
     const now = performance.now();
-    // Re-inserts the key, so that the client that asked least recently is removed first.
-    seen.delete(key);
     seen.set(key, now);
-    const [oldest] = seen.keys();
-    if (seen.size > MAX_CLIENTS && oldest !== undefined) seen.delete(oldest);
     return now - last > CONVERSATION;
   };
 }

@@ -1,4 +1,5 @@
 /** Remembers a client's URL elicitations, so that only this client gets their completion notifications. */
+import { BoundedMap } from '../bounded-map.ts';
 import { RpcError } from '../errors.ts';
 import type { ClientIdentity } from '../upstream/client-identity.ts';
 import { isRecord } from '../wire/message.ts';
@@ -23,12 +24,10 @@ export interface Pages {
 }
 
 export function createPages(): Pages {
-  const ids = new Set<string>();
+  const ids = new BoundedMap<string, true>(MAX_PAGES);
   const add = (page: unknown) => {
     if (!isRecord(page) || typeof page.elicitationId !== 'string') return;
-    const [oldest] = ids;
-    if (ids.size >= MAX_PAGES && oldest !== undefined) ids.delete(oldest);
-    ids.add(page.elicitationId);
+    ids.set(page.elicitationId, true);
   };
   return {
     noting: (ask) => (method, params, options) => {

@@ -21,23 +21,19 @@ export interface Task {
   isOver: boolean;
 }
 
-/** Reads the task from a result or a notification; a new task is in `task` or has the result type `task`. */
+/**
+ * Reads the task from a result or a notification. A new task is in `task` in the legacy era, and has the result type
+ * `task` in the modern era; its status may be missing.
+ */
 export function taskIn(said: unknown): Task | undefined {
   if (!isRecord(said)) return undefined;
   const task = isRecord(said.task) ? said.task : said;
   const { taskId: id, status, ttl } = task;
-  if (typeof id !== 'string' || typeof status !== 'string') return undefined;
+  const begins = task !== said || said.resultType === 'task';
+  if (typeof id !== 'string' || (typeof status !== 'string' && !begins)) return undefined;
   return {
-    ...{ id, status },
+    ...{ id, begins, status: typeof status === 'string' ? status : 'working' },
     life: typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK,
-    begins: task !== said || said.resultType === 'task',
     isOver: status === 'cancelled' || 'result' in task || 'error' in task,
   };
-}
-
-/** Returns the id of the task that a result creates: inside `task` in the legacy era, at the top level in the modern era. */
-export function createdTaskId(result: unknown): string | undefined {
-  if (!isRecord(result)) return undefined;
-  const { taskId } = isRecord(result.task) ? result.task : result.resultType === 'task' ? result : {};
-  return typeof taskId === 'string' ? taskId : undefined;
 }

@@ -1,4 +1,5 @@
 /** Limits the wrong tokens that one address may try, with a bounded table of counts. Valid tokens are not affected. */
+import { BoundedMap } from '../bounded-map.ts';
 
 export interface WrongTokens {
   /**
@@ -33,16 +34,13 @@ export function createWrongTokens({
   maxAddresses = MAX_ADDRESSES,
   now = () => performance.now(),
 }: WrongTokensOptions = {}): WrongTokens {
-  const tries = new Map<string, { count: number; until: number }>();
+  const tries = new BoundedMap<string, { count: number; until: number }>(maxAddresses);
   return {
     count(address) {
       const key = networkOf(address);
       const time = now();
       let entry = tries.get(key);
       if (entry === undefined || entry.until <= time) {
-        tries.delete(key);
-        const [oldest] = tries.keys();
-        if (tries.size >= maxAddresses && oldest !== undefined) tries.delete(oldest);
         entry = { count: 0, until: time + WINDOW };
         tries.set(key, entry);
       }

@@ -1,4 +1,5 @@
 /** Remembers, for one client, the tools that failed and the arguments that last worked, without credentials. */
+import { BoundedMap } from '../bounded-map.ts';
 import { isLarger } from '../render/json-size.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import { withoutSecrets } from './redact-arguments.ts';
@@ -23,14 +24,11 @@ interface Entry {
 /** Creates the history of one client; clients never see each other's arguments. */
 export function createCallHistory(): CallHistory {
   /** Entries in order of use, the least recently used first. */
-  const entries = new Map<string, Entry>();
+  const entries = new BoundedMap<string, Entry>(MAX_TOOLS);
   const keyOf = (server: string, tool: string) => `${server}.${tool}`;
   const set = (key: string, change: Partial<Entry>) => {
     const entry = { failed: false, ...entries.get(key), ...change };
-    entries.delete(key);
     entries.set(key, entry);
-    const [oldest] = entries.keys();
-    if (entries.size > MAX_TOOLS && oldest !== undefined) entries.delete(oldest);
   };
   return {
     worked(server, tool, args) {

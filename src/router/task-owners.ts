@@ -1,5 +1,5 @@
 /** Records the client, the server and the connection of each MCP task, so that no other client can read it. */
-import { createdTaskId } from '../mcp/tasks.ts';
+import { taskIn } from '../mcp/tasks.ts';
 import type { Connection } from '../upstream/connection-interface.ts';
 
 /** The tasks of one client. */
@@ -55,8 +55,9 @@ export function createTaskOwners(max = MAX_TASKS): TaskOwners {
   return {
     of: ({ holder, known }) => ({
       note(via, result) {
-        const id = createdTaskId(result);
-        if (id === undefined) return;
+        const task = taskIn(result);
+        if (!task?.begins) return;
+        const { id } = task;
         const servers = find(holder, id) ?? add(holder, id);
         servers.set(via.name, new WeakRef(via));
       },

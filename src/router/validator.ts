@@ -1,6 +1,8 @@
 /** Compiles JSON schemas into validators on first use; a schema that does not compile disables the check. */
+
 import { createHash } from 'node:crypto';
 import type { Ajv, ErrorObject, Options } from 'ajv';
+import { BoundedMap } from '../bounded-map.ts';
 import { plain } from '../lossless-json.ts';
 import { isSchema, type Schema } from '../render/schema-refs.ts';
 import { type Prepared, prepareSchema } from './sanitize-schema.ts';
@@ -45,7 +47,7 @@ const TELLING_APART: ReadonlySet<string> = new Set(['uniqueItems', 'enum', 'cons
 
 export function createValidators(): Validators {
   const bySchema = new WeakMap<Schema, Promise<Validator | undefined>>();
-  const byContent = new Map<string, Promise<Validator | undefined>>();
+  const byContent = new BoundedMap<string, Promise<Validator | undefined>>(MAX_KEPT);
   const compilers = new Map<Prepared['dialect'], Promise<Ajv>>();
 
   async function compile(schema: Schema): Promise<Validator | undefined> {
@@ -59,12 +61,7 @@ export function createValidators(): Validators {
   function kept(schema: Schema): Promise<Validator | undefined> {
     const key = createHash('sha256').update(JSON.stringify(schema)).digest('base64');
     const found = byContent.get(key) ?? compile(schema);
-    byContent.delete(key);
     byContent.set(key, found);
-    for (const oldest of byContent.keys()) {
-      if (byContent.size <= MAX_KEPT) break;
-      byContent.delete(oldest);
-    }
     return found;
   }
 

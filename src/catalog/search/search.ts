@@ -1,5 +1,7 @@
 /** Search over the tools that a client may see; the index is built by the first search, or before it if that takes long. */
+
 import { createHash } from 'node:crypto';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { ServerEntry } from '../catalog.ts';
 import type { Tool } from '../listing.ts';
 import type { Prior } from './ranking.ts';
@@ -44,14 +46,12 @@ const MANY = 300;
 const WORTH = { first: 5, share: 0.3, later: 0.5 };
 
 export function createToolSearch(prior: Prior = () => 0): ToolSearch {
-  const kept = new Map<string, Promise<Corpus>>();
+  const kept = new BoundedMap<string, Promise<Corpus>>(MAX_KEPT);
   /** Returns the index of a scope; concurrent searches share one build. */
   const corpusOf = (scope: Scope): Promise<Corpus> => {
     const key = keyOf(scope);
     const corpus = kept.get(key) ?? load(scope);
-    kept.delete(key);
     kept.set(key, corpus);
-    for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
     corpus.catch(() => kept.delete(key));
     return corpus;
   };

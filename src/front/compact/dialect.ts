@@ -30,6 +30,9 @@ const DIALECTS = {
   },
 } as const satisfies Record<Settings['front']['dialect'], Dialect>;
 
+/** The tools of all dialects that call other tools. */
+export const RUNNERS: ReadonlySet<unknown> = new Set(Object.values(DIALECTS).flatMap(({ exec, read }) => [exec, read]));
+
 export function dialectOf({ dialect }: Pick<Settings['front'], 'dialect'>): Dialect {
   return DIALECTS[dialect];
 }

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../../config/config.ts';
 import { RPC_CODES } from '../../errors.ts';
-import { MAX_CALLS } from '../../front/compact/batch.ts';
+import { furtherCalls } from '../../front/compact/batch.ts';
 import type { Downstream } from '../../front/front-interface.ts';
 import type { Log } from '../../observe/log.ts';
 import { mayUseProfile, type Principal } from '../../policy/auth.ts';
 import { NO_RATE, type Rate } from '../../policy/rate-limit.ts';
 import { addressHolder, nameOfHolder, type Shares, sessionHolder, tokenHolder } from '../../policy/shares.ts';
-import { type Id, INVALID_REQUEST, isRecord, isRequest, type RpcRequest } from '../../wire/message.ts';
+import { type Id, INVALID_REQUEST, isRequest } from '../../wire/message.ts';
 import type { Gateway, Session } from '../app-api.ts';
 import type { RequestTrace } from '../http/access-log.ts';
 import { type Reason, rejectRequest } from '../http/error-response.ts';
@@ -139,7 +139,7 @@ function chargeBatch({ messages }: Posted, who: Parameters<typeof withinRate>[0]
   if (rate === NO_RATE) return true;
   const requests = messages.filter(isRequest);
   if (!withinRate(who, rate, requests.length - 1)) return false;
-  const more = requests.reduce((sum, message) => sum + moreCalls(message), 0);
+  const more = requests.reduce((sum, message) => sum + furtherCalls(message), 0);
   if (more > 0) rate.charge(who.principal?.name ?? '', more);
   return true;
 }
@@ -200,17 +200,6 @@ export function keepRoom(response: Roomy, bodies: Shares, body: string | undefin
   bodies.give(room.holder, room.size - kept);
   room.size = kept;
 }
-
-/** Returns the number of tool calls beyond the first in one request, see `src/front/compact/batch.ts`. */
-function moreCalls({ method, params }: RpcRequest): number {
-  const { name, arguments: args } = params ?? {};
-  if (method !== 'tools/call' || !RUNNERS.has(name) || !isRecord(args)) return 0;
-  const most = Array.isArray(args.calls) ? args.calls.length : typeof args.calls === 'string' ? MAX_CALLS : 0;
-  return Math.max(0, Math.min(most, MAX_CALLS) - 1);
-}
-
-/** The tools of the compact front that call other tools. */
-const RUNNERS: ReadonlySet<unknown> = new Set(['exec', 'exec_read', 'call', 'call_read']);
 
 /**
  * Counts requests of a token against its rate limit; beyond it, sends an error with Retry-After and returns false. All

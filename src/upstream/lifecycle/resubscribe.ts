@@ -1,4 +1,5 @@
 /** Tracks subscriptions, which are renewed on the next connection, and tasks, which keep a connection open. */
+import { BoundedMap } from '../../bounded-map.ts';
 
 import { type Task, taskIn } from '../../mcp/tasks.ts';
 import type { Params } from '../../wire/message.ts';
@@ -26,16 +27,13 @@ const MAX_TASKS = 1000;
 export function createResubscriber(): Resubscriber {
   const subscriptions = new Map<unknown, Params>();
   /** The expiry of each task in monotonic ms. */
-  const tasks = new Map<string, number>();
+  const tasks = new BoundedMap<string, number>(MAX_TASKS);
 
   /** Tracks only tasks that a client requested: a server could create tasks without end. */
   const see = (task: Task) => {
     if (task.isOver) tasks.delete(task.id);
-    else if (!tasks.has(task.id) && (task.begins || !DONE.has(task.status))) {
-      const [oldest] = tasks.keys();
-      if (tasks.size >= MAX_TASKS && oldest !== undefined) tasks.delete(oldest);
+    else if (!tasks.has(task.id) && (task.begins || !DONE.has(task.status)))
       tasks.set(task.id, performance.now() + task.life);
-    }
   };
   const isWorking = () => {
     const now = performance.now();

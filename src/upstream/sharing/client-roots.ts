@@ -1,4 +1,5 @@
 /** The roots of each client: requested when a server needs them, and cached until the client reports a change. */
+import { BoundedMap } from '../../bounded-map.ts';
 import { cancelled } from '../../errors.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
 import type { RequestOptions } from '../../wire/peer.ts';
@@ -34,7 +35,7 @@ interface Said {
 }
 
 export function createRootsMemory(): RootsMemory {
-  const said = new Map<string, Said>();
+  const said = new BoundedMap<string, Said>(MAX_CLIENTS);
   /** Concurrent calls of one client share a request; undefined if the call that sent it was cancelled. */
   const asking = new Map<string, Promise<Roots | undefined>>();
   /** The number of changes that each session has reported. */
@@ -48,8 +49,6 @@ export function createRootsMemory(): RootsMemory {
   };
 
   const note = (caller: ClientIdentity, roots: Roots, revision: number) => {
-    const [oldest] = said.keys();
-    if (said.size >= MAX_CLIENTS && oldest !== undefined) said.delete(oldest);
     const holds = roots !== 'refused' && tellsOfChanges(caller);
     const until = holds ? Number.POSITIVE_INFINITY : performance.now() + LIFE;
     said.set(clientKey(caller), { roots, revision, until });
