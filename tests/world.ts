@@ -1,4 +1,5 @@
 /** The in-memory world: scripted upstreams behind a real catalog and router, for tests of everything above `upstream/`. */
+import { randomUUID } from 'node:crypto';
 import { Catalog } from '../src/catalog/catalog.ts';
 import type { CatalogStore } from '../src/catalog/catalog-store.ts';
 import type { Tool } from '../src/catalog/listing.ts';
@@ -158,6 +159,7 @@ export const CALLER = { key: 'test', capabilities: {} };
 
 function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Connection {
   const greet = (): Handshake => ({
+    conversation: randomUUID(),
     era: 'legacy',
     protocolVersion: '2025-11-25',
     capabilities: script.capabilities ?? { tools: {} },
@@ -189,9 +191,11 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
       await script.connect?.();
       if (method === 'tools/list' && script.tools !== undefined) return { tools: script.tools };
       const { precondition } = options;
-      if (precondition?.isMet(current()) === false) await precondition.satisfy(current(), options);
-      sent.push({ server: spec.name, method, params });
-      return script.answer?.(method, params, options) ?? { content: [{ type: 'text', text: 'ok' }] };
+      const asked = { params, options };
+      const isMet = precondition?.isMet(current()) !== false;
+      const ready = isMet ? asked : ((await precondition?.satisfy(current(), asked)) ?? asked);
+      sent.push({ server: spec.name, method, params: ready.params });
+      return script.answer?.(method, ready.params, ready.options) ?? { content: [{ type: 'text', text: 'ok' }] };
     },
     notify: (method, params) => void sent.push({ server: spec.name, method, params }),
     diagnostics: () => ({ stderr: [], noise: 0 }),

@@ -144,7 +144,8 @@ function serialize({ at, bySet, unsteady }: StoredCatalog): string {
   const sets = [...bySet].map(([offered, { handshake, offer, folder }]) => ({
     offered,
     folder,
-    hello: handshake,
+    // The id of a connection means nothing to another process.
+    hello: { ...handshake, conversation: undefined },
     offer,
   }));
   return JSON.stringify({ format: FORMAT, at, ...(unsteady === true && { unsteady }), sets });

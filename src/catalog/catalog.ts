@@ -1,4 +1,5 @@
 /** The catalog of a profile's upstreams: loaded from disk first, listed when they run, refreshed when they announce changes. */
+import { BoundedMap } from '../bounded-map.ts';
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
@@ -50,12 +51,15 @@ export interface CatalogOptions {
   listed?: () => void;
 }
 
+/** Maximum number of connections whose lists are known; a call on an older one lists its tools again. */
+const MAX_CONNECTIONS = 10_000;
+
 export class Catalog {
   #slots: Map<string, ServerState>;
   readonly #options: CatalogOptions;
   readonly #store: CatalogStore;
-  /** The sets of capabilities for which tools were listed, by the handshake of the connection. */
-  readonly #listed = new WeakMap<Handshake, Set<string>>();
+  /** The sets of capabilities for which tools were listed, by the id of the connection. */
+  readonly #listed = new BoundedMap<string, Set<string>>(MAX_CONNECTIONS);
   readonly #refresh: Refresh;
   #closed = false;
   #revision = 0;
@@ -177,7 +181,8 @@ export class Catalog {
 
   /** True if the known tools of a server were listed on this connection, and not on an earlier one. */
   isCurrent({ name, perCall, offered }: Lister, handshake: Handshake | undefined): boolean {
-    if (!perCall) return handshake !== undefined && this.#listed.get(handshake)?.has(offered) === true;
+    const { conversation } = handshake ?? {};
+    if (!perCall) return conversation !== undefined && this.#listed.get(conversation)?.has(offered) === true;
     const listing = this.#slots.get(name)?.listing;
     return listing?.kind === 'listed' && listing.from === 'server';
   }
@@ -188,7 +193,7 @@ export class Catalog {
     if (slot === undefined) return false;
     const { tools } = await requestTools(slot, connection, handshake, this.#options.log);
     // A list that needed a reconnect may be of either connection.
-    if (!connection.perCall && connection.handshake !== handshake) return false;
+    if (!connection.perCall && connection.handshake?.conversation !== handshake.conversation) return false;
     if (this.isCurrent(connection, handshake)) return true;
     const { freshFor: _, ...known } = knownTo(slot, connection.offered).offer;
     this.#accept(slot, connection, { handshake, offer: { ...known, tools } });
@@ -251,7 +256,8 @@ export class Catalog {
     const first = slot.listing.kind !== 'listed' || !slot.bySet.has(offered);
     const version = knownTo(slot, offered).handshake?.serverInfo.version;
     const kinds = this.#learn(slot, offered, { handshake, offer, folder });
-    this.#listed.set(handshake, (this.#listed.get(handshake) ?? new Set()).add(offered));
+    const { conversation = '' } = handshake;
+    if (conversation !== '') this.#listed.set(conversation, (this.#listed.get(conversation) ?? new Set()).add(offered));
     slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
     slot.awaitedSince = undefined;
     const alone = knowsNobody(slot.spec, handshake.era) ? undefined : owner;

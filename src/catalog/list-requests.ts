@@ -17,8 +17,8 @@ import type { Lister, ServerState } from './server-state.ts';
 
 /** A request for one list. */
 interface ListRequest {
-  /** The handshake of the connection it was sent on; undefined if each request has its own connection. */
-  handshake: Handshake | undefined;
+  /** The id of the connection it was sent on; undefined if each request has its own connection. */
+  conversation: string | undefined;
   offered: string;
 }
 
@@ -75,11 +75,11 @@ export function requestOthers(slot: ServerState, connection: Lister, began: Hand
 }
 
 function keyOf({ offered, perCall }: Lister, began: Handshake): ListRequest {
-  return { offered, handshake: perCall ? undefined : began };
+  return { offered, conversation: perCall ? undefined : began.conversation };
 }
 
-function isSame({ handshake, offered }: ListRequest): (other: ListRequest) => boolean {
-  return (other) => other.handshake === handshake && other.offered === offered;
+function isSame({ conversation, offered }: ListRequest): (other: ListRequest) => boolean {
+  return (other) => other.conversation === conversation && other.offered === offered;
 }
 
 /** The reason while no response has arrived. */

@@ -132,13 +132,13 @@ class OpenSession implements ClientSession {
   }
 
   #context(params: Params, exchange: Exchange): RequestContext {
-    const { signal, progress, notify, inputs, requestId, verbatim } = exchange;
+    const { signal, progress, notify, inputs, conversation, requestId, verbatim } = exchange;
     const client = this.#client;
     const told = notify && ((method: string, said?: Params) => isWanted(client, method, said) && notify(method, said));
     const ask = exchange.ask && this.#pages.noting(exchange.ask);
     if (ask && !this.#downstream.ask) this.#askers.add(ask);
     const back = { caller: client.identity, notify: told, ask, isTransparent: this.#isTransparent };
-    return { ...back, signal, progress, inputs, meta: passableMeta(params), requestId, verbatim };
+    return { ...back, signal, progress, inputs, conversation, meta: passableMeta(params), requestId, verbatim };
   }
 }
 

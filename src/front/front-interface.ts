@@ -42,6 +42,8 @@ export interface Exchange {
   ask?: (method: string, params: Params, options?: RequestOptions) => Promise<unknown>;
   /** The input responses that the client has sent so far, if it takes input requests as results. */
   inputs?: Inputs;
+  /** The id of the exchange that input requests belong to, if the client takes them per request. */
+  conversation?: string;
   /** The id of the HTTP request that carried it. */
   requestId?: string | undefined;
   /** True if the listener can send a result that is still unparsed bytes. */

@@ -1,7 +1,7 @@
 /** Multi round-trip requests: results that ask for input, and the retry with the input responses. */
 import { isRecord, type Params } from '../wire/message.ts';
 
-/** The input responses that a client sends with the retry of a request; each request has its own object. */
+/** The input responses that a client sends with the retry of a request. */
 export interface Inputs {
   inputResponses?: unknown;
   requestState?: string;

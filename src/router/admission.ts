@@ -4,9 +4,7 @@ import type { Settings } from '../config/config.ts';
 import { McpxError } from '../errors.ts';
 import { createCounts, isWithinShare, nameOfHolder, type Shares } from '../policy/shares.ts';
 import { isReadOnly } from '../render/tool-hints.ts';
-import type { ClientIdentity } from '../upstream/client-identity.ts';
 import { type Asking, confirmed } from './confirmation.ts';
-import { reasonOf } from './failures.ts';
 
 export interface Admission {
   /** Returns undefined if no confirmation is needed; the promise rejects with `refused`. */
@@ -89,30 +87,3 @@ function serverFull(server: string, count: number): McpxError {
 
 /** An admission without confirmation and without limits. */
 export const ADMIT_ALL: Admission = { confirm: () => undefined, enter: () => undefined, leave: () => undefined };
-
-/** Ends the record of a refused call. */
-type Refused = (outcome: 'refused', end: { reason: string }) => void;
-
-/** Waits for the confirmation, and records a refusal. */
-export async function settled(asked: Promise<void>, record: Refused): Promise<void> {
-  try {
-    await asked;
-  } catch (error) {
-    record('refused', { reason: reasonOf(error) });
-    throw error;
-  }
-}
-
-/** Admits a call, which must leave later; records a refusal and throws if a limit is exceeded. */
-export function enter(
-  admission: Pick<Admission, 'enter'>,
-  { caller, server }: { caller: Pick<ClientIdentity, 'holder'>; server: string },
-  record: Refused,
-): void {
-  try {
-    admission.enter(caller.holder, server);
-  } catch (error) {
-    record('refused', { reason: reasonOf(error) });
-    throw error;
-  }
-}

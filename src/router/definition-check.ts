@@ -3,10 +3,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { ListedTool } from '../catalog/listing.ts';
 import type { McpxError } from '../errors.ts';
 import { isRepeatable } from '../render/tool-hints.ts';
-import type { CallOptions, Precondition } from '../upstream/call-options.ts';
+import type { CallOptions, Outgoing, Precondition } from '../upstream/call-options.ts';
 import type { Connection } from '../upstream/connection-interface.ts';
 import type { Handshake } from '../upstream/handshake.ts';
-import type { Params } from '../wire/message.ts';
 import type { Views } from './views.ts';
 
 export interface ShownDeps {
@@ -27,14 +26,11 @@ export class ShownTool implements Precondition {
   readonly #deps: ShownDeps;
   readonly #looked: Looked;
   readonly #connection: Connection;
-  readonly #params: Params;
 
-  /** `params` are the params of the call, with the upstream's own name of the tool. */
-  constructor(deps: ShownDeps, looked: Looked, connection: Connection, params: Params) {
+  constructor(deps: ShownDeps, looked: Looked, connection: Connection) {
     this.#deps = deps;
     this.#looked = looked;
     this.#connection = connection;
-    this.#params = params;
   }
 
   isMet(handshake: Handshake): boolean {
@@ -43,16 +39,16 @@ export class ShownTool implements Precondition {
     return !views.relies(this.#connection.name);
   }
 
-  async satisfy(handshake: Handshake, request: CallOptions): Promise<boolean> {
+  /** Returns the request with the name and the hints that the server gives the tool now. */
+  async satisfy<Options extends CallOptions>(handshake: Handshake, { params, options }: Outgoing<Options>) {
     const { catalog } = this.#deps;
     const isCurrent =
       catalog.isCurrent(this.#connection, handshake) || (await catalog.renew(this.#connection, handshake));
-    if (!isCurrent) return false;
+    if (!isCurrent) return undefined;
     const listed = this.#unchanged();
-    Object.assign(this.#looked, { listed, revision: catalog.revision });
-    this.#params.name = listed.upstreamName;
-    request.repeatable = isRepeatable(listed.tool.annotations);
-    return true;
+    const precondition = new ShownTool(this.#deps, { listed, revision: catalog.revision }, this.#connection);
+    const repeatable = isRepeatable(listed.tool.annotations);
+    return { params: { ...params, name: listed.upstreamName }, options: { ...options, repeatable, precondition } };
   }
 
   /** Returns the current definition of the tool; throws if it must not run. */

@@ -34,11 +34,8 @@ function tied(
   return {
     onServerRequest,
     onNotification,
-    // A client that takes input requests as results takes them per request, and one request may make several calls.
-    clientKey: way.inputs ?? caller.key,
-    caller: caller.key,
+    conversation: way.conversation ?? caller.key,
     client: caller,
-    principal: caller.principal,
     transparent,
     inputs: way.questions === 'pass' ? way.inputs : undefined,
     repeatable,

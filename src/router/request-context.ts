@@ -26,6 +26,11 @@ export interface RequestContext extends ClientHandle {
   extra?: Params;
   /** The input responses that the client has sent so far, if it takes input requests as results. */
   inputs?: Inputs | undefined;
+  /**
+   * The id of the exchange that input requests belong to, if the client takes them per request; one request may make
+   * several calls (default: the client's session).
+   */
+  conversation?: string | undefined;
   /** The id of the HTTP request that carried it. */
   requestId?: string | undefined;
   /**

@@ -118,13 +118,11 @@ export function createSubscriptions({
     const via = pool.get(server, wish.client.identity);
     if (via?.state.kind !== 'ready') return wake(via);
     wish.via = via;
-    via
-      .request('resources/subscribe', { uri }, { principal: wish.client.identity.principal })
-      .catch((error: unknown) => {
-        // The next connection may accept the subscription.
-        if (wish.via === via) wish.via = undefined;
-        log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
-      });
+    via.request('resources/subscribe', { uri }, { client: wish.client.identity }).catch((error: unknown) => {
+      // The next connection may accept the subscription.
+      if (wish.via === via) wish.via = undefined;
+      log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
+    });
   };
 
   return {

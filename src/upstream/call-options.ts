@@ -15,9 +15,10 @@ export interface CallOptions extends RequestOptions {
   bypassQueue?: boolean | undefined;
   /** `list` marks a request that only lists; it does not count as use of the server. */
   purpose?: 'list' | undefined;
-  /** The key of the calling client; queued calls of different clients alternate. */
-  caller?: string | undefined;
-  /** The calling client, whose capabilities are sent with every request to a modern server. */
+  /**
+   * The calling client. Its capabilities are sent with every request to a modern server, and queued calls of different
+   * clients alternate.
+   */
   client?: ClientIdentity | undefined;
   /** True if all capabilities of the client are forwarded, also extensions and experimental ones. */
   transparent?: boolean | undefined;
@@ -29,8 +30,20 @@ export interface CallOptions extends RequestOptions {
 export interface Precondition {
   /** Returns true if the connection with this handshake meets the precondition; called for every request. */
   isMet(handshake: Handshake): boolean;
-  /** Meets the precondition and updates the request; false if the connection has ended. Throws to veto the send. */
-  satisfy(handshake: Handshake, request: CallOptions): Promise<boolean>;
+  /**
+   * Meets the precondition and returns the request to send on this connection; undefined if the connection has ended.
+   * Throws to veto the send.
+   */
+  satisfy<Options extends CallOptions>(
+    handshake: Handshake,
+    request: Outgoing<Options>,
+  ): Promise<Outgoing<Options> | undefined>;
+}
+
+/** The part of a request that a precondition may replace. */
+export interface Outgoing<Options extends CallOptions = CallOptions> {
+  params: Params | undefined;
+  options: Options;
 }
 
 /** Options with the timeout filled in. */

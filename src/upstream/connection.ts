@@ -106,7 +106,8 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const request: Connection['request'] = (method, params, wanted) => {
     if (wanted?.purpose !== 'list' && method !== 'logging/setLevel') purpose.claim();
-    if (wanted?.principal !== undefined && principals.size < 2) principals.add(wanted.principal);
+    const principal = wanted?.client?.principal;
+    if (principal !== undefined && principals.size < 2) principals.add(principal);
     const timed = isTimed(wanted) ? wanted : { ...wanted, timeout: spec.timeout };
     const answer = ask(method, params, timed);
     const plain = lifecycle.link?.handshake.era === 'legacy' && !resubscriber.isLasting(method, params);

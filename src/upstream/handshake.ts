@@ -2,6 +2,8 @@
 
 /** The upstream's answer to the handshake, with the detected era, transport and framing. */
 export interface Handshake {
+  /** The id of the connection that the handshake began; absent if the handshake was read from disk. */
+  conversation?: string | undefined;
   era: 'legacy' | 'modern';
   protocolVersion: string;
   capabilities: Record<string, unknown>;

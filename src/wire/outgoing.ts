@@ -145,9 +145,9 @@ export function createCalls(send: (message: Message) => void, { subject, redact 
   const anybody: Attribution = {
     ambiguous: true,
     onNotification(notification) {
-      const told = new Set<object>();
-      for (const { options } of calls.values()) {
-        const client = options.client ?? options;
+      const told = new Set<string | number>();
+      for (const { id, options } of calls.values()) {
+        const client = options.client?.key ?? id;
         if (!told.has(client) && options.onNotification?.(notification) !== false) told.add(client);
       }
     },
@@ -217,8 +217,8 @@ export function createCalls(send: (message: Message) => void, { subject, redact 
       let parties = 0;
       for (const { options } of calls.values()) {
         if (!options.onServerRequest) continue;
-        if (last && last.principal !== options.principal) return NOBODY;
-        if (last?.clientKey === undefined || last.clientKey !== options.clientKey) parties += 1;
+        if (last && last.client?.principal !== options.client?.principal) return NOBODY;
+        if (last?.conversation === undefined || last.conversation !== options.conversation) parties += 1;
         last = options;
       }
       return parties > 1 ? anybody : last;

@@ -68,7 +68,7 @@ export interface Incoming {
  * are sent to no client, and notifications once to each client. With several principals notifications are sent to no
  * client either.
  */
-export type Attribution = Pick<RequestOptions, 'onServerRequest' | 'onNotification' | 'clientKey'> & {
+export type Attribution = Pick<RequestOptions, 'onServerRequest' | 'onNotification' | 'conversation'> & {
   ambiguous?: true;
 };
 
@@ -109,15 +109,12 @@ export interface RequestOptions {
    * one.
    */
   onNotification?: (notification: RpcNotification) => unknown;
-  /** The recipient behind `onServerRequest` and `onNotification`, if several requests share one (default: not shared). */
-  clientKey?: string | object | undefined;
-  /** The client that sent the request; the same object for all requests of one client. */
-  client?: object | undefined;
+  /** The id of the recipient behind `onServerRequest`, if several requests share one (default: not shared). */
+  conversation?: string | undefined;
   /**
-   * The authenticated identity of the client. Messages that may belong to requests of several principals are delivered
-   * to none.
+   * The client that sent the request. A message that may belong to requests of several principals is delivered to none.
    */
-  principal?: string | undefined;
+  client?: { readonly key: string; readonly principal?: string | undefined } | undefined;
 }
 
 export interface Peer {

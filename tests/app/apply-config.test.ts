@@ -81,7 +81,7 @@ test('a changed server takes the next call, and the old one finishes the calls u
   const { call } = client(app);
   const pid = await call('a__pid');
   const slow = call('a__sleep', { ms: 500 });
-  await until(() => app.status().calls.live.length === 1);
+  await untilSent(app);
   expect(reload({ mcpServers: { a: stdio('other') } }).changed).toEqual(['a']);
   const next = await call('a__pid');
   expect(next).not.toBe(pid);
@@ -114,12 +114,18 @@ test('a subscription goes on with what took the place of its server, and can be 
   expect(said('four')).not.toContain('"resources/');
 });
 
+/** Resolves when a call is under way and has been sent, which takes less than a turn of the event loop. */
+async function untilSent(app: App): Promise<void> {
+  await until(() => app.status().calls.live.length === 1);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
 test('a server that is gone finishes its calls, is missing for others, and ends', async () => {
   const { app, reload } = stageApp({ mcpServers: { a: stdio(), b: stdio() } });
   const one = client(app);
   const pid = await one.call('a__pid');
   const slow = one.call('a__sleep', { ms: 300 });
-  await until(() => app.status().calls.live.length === 1);
+  await untilSent(app);
   expect(reload({ mcpServers: { b: stdio() } }).removed).toEqual(['a']);
   await expect(one.call('a__echo')).rejects.toThrow();
   expect(await slow).toBe('slept');
@@ -133,7 +139,7 @@ test('profiles come, go and are switched off; their calls under way finish', asy
   const { call } = client(app, 'second');
   const pid = await call('a__pid');
   const slow = call('a__sleep', { ms: 300 });
-  await until(() => app.status().calls.live.length === 1);
+  await untilSent(app);
   reload({ mcpServers, profiles: { default: {}, second: { enabled: false }, third: {} } });
   expect(['default', 'second', 'third', 'fourth'].map((name) => app.profileState(name))).toEqual([
     ...['enabled', 'disabled', 'enabled', 'unknown'],

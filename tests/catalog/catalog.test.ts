@@ -1,4 +1,5 @@
 /** The catalog: listing, paging, bounds, changes. */
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
 import type { Handshake } from '../../src/upstream/handshake.ts';
@@ -428,6 +429,7 @@ describe('the tools of a conversation', () => {
     return { connection, open };
   }
   const helloOf = (): Handshake => ({
+    conversation: randomUUID(),
     ...{ era: 'modern', protocolVersion: 'x', capabilities: { tools: {} }, serverInfo: { name: 'o', version: '1' } },
   });
   const soon = () => new Promise((resolve) => setImmediate(resolve));

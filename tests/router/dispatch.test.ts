@@ -41,7 +41,10 @@ describe('a question that names no call', () => {
 
   test('is for the request whose calls are under way, and for nobody where there are two of one client', async () => {
     const { connection, ask } = server();
-    const [one, two] = ['one', 'two'].map((name) => wayOf(name, { inputs: {} })) as [RequestContext, RequestContext];
+    const [one, two] = ['one', 'two'].map((name) => wayOf(name, { inputs: {}, conversation: name })) as [
+      RequestContext,
+      RequestContext,
+    ];
     for (const way of [one, { ...one }]) void dispatch(connection, 'tools/call', {}, way, HOW);
     expect(await ask(1)).toMatchObject({ result: { name: 'one' } });
     void dispatch(connection, 'tools/call', {}, two, HOW);

@@ -79,7 +79,7 @@ describe('a call', () => {
     const { router } = world({
       tools,
       answer: (_, params, options) => {
-        seen.push([params?.name, (options as CallOptions).repeatable, (options as CallOptions).caller]);
+        seen.push([params?.name, (options as CallOptions).repeatable, (options as CallOptions).client?.key]);
         return { content: [] };
       },
     });

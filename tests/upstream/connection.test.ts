@@ -32,6 +32,7 @@ describe('a connection to a process', () => {
     expect(await call(upstream, 'echo', { a: [1, '中'] })).toEqual({ a: [1, '中'] });
     expect(upstream.state.kind).toBe('ready');
     expect(upstream.handshake).toEqual({
+      conversation: expect.any(String),
       era: 'legacy',
       protocolVersion: '2025-11-25',
       capabilities: { tools: {} },
@@ -198,6 +199,7 @@ describe('a start that fails', () => {
   test('accepts a server that says as little as possible', async () => {
     const upstream = connection(serverSpec(['bare-init', 'version=2024-10-07']));
     expect(await upstream.connect()).toEqual({
+      conversation: expect.any(String),
       era: 'legacy',
       protocolVersion: '2024-10-07',
       capabilities: {},
@@ -348,7 +350,8 @@ describe('calls of several callers', () => {
     const log = logFile();
     const upstream = connection(serverSpec([log.flag], { concurrency: 1 }));
     await upstream.connect();
-    const from = (caller: string, n: string) => call(upstream, 'sleep', { ms: 5, n }, { caller });
+    const from = (caller: string, n: string) =>
+      call(upstream, 'sleep', { ms: 5, n }, { client: { key: caller, capabilities: {} } });
     const many = ['1', '2', '3', '4'].map((n) => from('hog', `hog${n}`));
     await Promise.all([...many, from('other', 'other')]);
     const order = log.messages().flatMap(({ params }) => (params?.arguments as { n?: string } | undefined)?.n ?? []);

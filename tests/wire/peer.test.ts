@@ -526,7 +526,7 @@ describe('their requests', () => {
     const abouts: unknown[] = [];
     const { peer, message } = open({ notification: (_, about) => abouts.push(about) });
     const ask = (party: string) => {
-      const options = { onServerRequest: async () => party, clientKey: party };
+      const options = { onServerRequest: async () => party, conversation: party };
       void peer.request('call', {}, options);
       message({ jsonrpc: '2.0', method: 'n' });
       return options;
@@ -538,8 +538,8 @@ describe('their requests', () => {
   test('that may belong to requests of several clients are heard by each of those once', () => {
     const heard: string[] = [];
     const { peer, message } = open({ notification: (notification, about) => about?.onNotification?.(notification) });
-    const [one, two] = [{}, {}];
-    const call = (name: string, client?: object) =>
+    const [one, two] = [{ key: 'one' }, { key: 'two' }];
+    const call = (name: string, client?: { key: string }) =>
       void peer.request(
         'call',
         {},
@@ -554,7 +554,7 @@ describe('their requests', () => {
     call('second of one', one);
     call('only of two', two);
     call('of nobody');
-    void peer.request('list', {}, { client: {} });
+    void peer.request('list', {}, { client: { key: 'three' } });
     message({ jsonrpc: '2.0', method: 'n' });
     expect(heard).toEqual(['first of one', 'only of two', 'of nobody']);
   });
@@ -572,9 +572,8 @@ describe('their requests', () => {
       const options = {
         onServerRequest: async () => name,
         onNotification: () => heard.push(name),
-        clientKey: name,
-        client: {},
-        principal,
+        conversation: name,
+        client: { key: name, principal },
       };
       void peer.request('call', {}, options);
     };

@@ -1,10 +1,9 @@
 /** Runs a batch of calls: in parallel unless one refers to another's result, each with its own result or error. */
 import { McpxError } from '../../errors.ts';
 import { isLosslessNumber, parseLossless, plain } from '../../lossless-json.ts';
-import { isRecord, type Params, type RpcRequest } from '../../wire/message.ts';
-import { RUNNERS } from './dialect.ts';
+import { isRecord, type Params } from '../../wire/message.ts';
+import { MAX_CALLS } from './dialect.ts';
 
-const MAX_CALLS = 20;
 /** Maximum nesting depth of references in the arguments of a call. */
 const MAX_DEPTH = 32;
 
@@ -22,14 +21,6 @@ export interface BatchOptions<T> {
   run(call: Params, index: number): Promise<BatchSlot<T>>;
   /** Returns the result for a failed call; the other calls continue. */
   failed(error: unknown, index: number): T;
-}
-
-/** Returns the number of tool calls beyond the first that a request of either front makes, for the rate limit. */
-export function furtherCalls({ method, params }: RpcRequest): number {
-  const { name, arguments: args } = params ?? {};
-  if (method !== 'tools/call' || !RUNNERS.has(name) || !isRecord(args)) return 0;
-  const most = Array.isArray(args.calls) ? args.calls.length : typeof args.calls === 'string' ? MAX_CALLS : 0;
-  return Math.max(0, Math.min(most, MAX_CALLS) - 1);
 }
 
 /** Reads the calls of a batch: at most twenty objects, as an array or as its JSON text. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FrontKind } from '../../config/config.ts';
 import { RPC_CODES } from '../../errors.ts';
-import { furtherCalls } from '../../front/compact/batch.ts';
+import { furtherCalls } from '../../front/compact/dialect.ts';
 import type { Downstream } from '../../front/front-interface.ts';
 import type { Log } from '../../observe/log.ts';
 import { mayUseProfile, type Principal } from '../../policy/auth.ts';

@@ -1,5 +1,5 @@
 /** Serves one request of the modern era over any transport: begins it, or continues it with the client's input. */
-
+import { randomUUID } from 'node:crypto';
 import type { Tool } from '../../catalog/listing.ts';
 import { canonical } from '../../catalog/pins/digest.ts';
 import { RpcError, toRpcError } from '../../errors.ts';
@@ -172,6 +172,7 @@ async function work({ request, envelope, inputs, round }: Work, place: Place): P
         notify: (name, said) => round.hear(name, said),
         ask: (name, asked, options) => round.ask(name, asked, options),
         inputs,
+        conversation: randomUUID(),
       },
     );
     return complete(method, isRecord(result) ? result : {}, serverInfo);

@@ -1,4 +1,5 @@
 /** Opens one connection to an upstream: launches the transport and performs the handshake. */
+import { randomUUID } from 'node:crypto';
 
 import type { ServerSpec, Settings } from '../../config/config.ts';
 import { resolveLaunch } from '../../config/env.ts';
@@ -102,7 +103,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     });
     const { found, framing } = transport;
     const learned = { ...(found && { transport: found }), ...(framing && { framing }) };
-    return { peer, transport, handshake: { ...hello, ...learned } };
+    return { peer, transport, handshake: { ...hello, ...learned, conversation: randomUUID() } };
   } catch (error) {
     throw redactor.error(describe(spec, { transport, noise, limit }, error) as Error);
   } finally {

@@ -2,9 +2,8 @@
 import type { CancelSignal } from '../../cancel-signal.ts';
 import type { ServerSpec } from '../../config/config.ts';
 import { cancelled, McpxError, messageOf, RpcError } from '../../errors.ts';
-import type { Params } from '../../wire/message.ts';
 import { isUndelivered, undelivered } from '../../wire/undelivered.ts';
-import type { CallOptions, SendRequest, TimedOptions } from '../call-options.ts';
+import type { CallOptions, Outgoing, SendRequest, TimedOptions } from '../call-options.ts';
 import type { ConnectionState } from '../connection-interface.ts';
 import { withEnvelope } from '../era/input-required.ts';
 import { BREAKER_LIMIT, type Breaker, seconds } from './breaker.ts';
@@ -13,7 +12,7 @@ import type { Link } from './link.ts';
 import type { Slots } from './queue.ts';
 import { retryDelay } from './retry-delay.ts';
 
-export interface AskDeps {
+export interface SenderDeps {
   spec: Pick<ServerSpec, 'name' | 'reconnect'>;
   /** Milliseconds that a call waits for a connection. */
   connectWait: number;
@@ -30,124 +29,121 @@ export function isTimed(wanted: CallOptions | undefined): wanted is TimedOptions
   return wanted?.timeout !== undefined;
 }
 
-export function createSender({ spec, connectWait, lifecycle, breaker, slots, shared, over }: AskDeps): SendRequest {
-  /**
-   * Returns the open connection or waits for the next one. A lost connection is awaited; a first connect that failed
-   * rejects at once.
-   */
-  const reach = async (method: string, deadline: number, signal: CancelSignal | undefined): Promise<Link> => {
-    for (;;) {
-      if (lifecycle.link) return lifecycle.link;
-      if (signal?.aborted) throw cancelled(method);
-      const left = deadline - performance.now();
-      try {
-        return await within(lifecycle.open(left), { method, signal, left, spec, lifecycle });
-      } catch (error) {
-        const rest = deadline - performance.now();
-        if (rest <= 0 || signal?.aborted) throw error;
-        if (!lifecycle.recovers(rest)) throw (lifecycle.handshake && lifecycle.refusal(rest)) ?? error;
-      }
-    }
-  };
+/** A call that holds a slot. */
+interface Call {
+  method: string;
+  signal: CancelSignal | undefined;
+  /** Monotonic ms at which the call got its slot, and until which it waits for a connection. */
+  since: number;
+  deadline: number;
+}
 
-  /** Returns a connection that meets the precondition of the call. */
-  const reachRelied = async ({ method, wanted, since }: Asked): Promise<Link> => {
-    const { signal, precondition, timeout } = wanted;
-    const deadline = since + Math.min(timeout, connectWait);
-    for (;;) {
-      const link = await reach(method, deadline, signal);
-      if (precondition === undefined || precondition.isMet(link.handshake)) return link;
-      if (signal?.aborted) throw cancelled(method);
-      const left = deadline - performance.now();
-      const holds = await within(precondition.satisfy(link.handshake, wanted), {
-        method,
-        signal,
-        left,
-        spec,
-        lifecycle,
-      });
-      if (lifecycle.link !== link) continue;
-      if (holds) return link;
-      throw undelivered(`server "${spec.name}" did not say what it offers`);
-    }
-  };
+type Request = Outgoing<TimedOptions>;
 
-  /** Counts a transport failure; after too many in a row the connection is closed. */
-  const count = (failure: McpxError, link: Link, since: number) => {
-    const failures = breaker.failures + 1;
-    if (failures >= BREAKER_LIMIT && lifecycle.link === link) lifecycle.fail(link, failure);
-    else breaker.failed(failure, Date.now() + retryDelay(failures, spec.reconnect.interval), since);
-  };
-
-  /** Returns true if a failed request may be sent again: it was certainly not delivered, or it is idempotent. */
-  const goesAgain = (error: unknown, link: Link, { since, wanted }: Asked, last = false): boolean => {
-    if (isUndelivered(error)) lifecycle.replace(link, messageOf(error));
-    const harmless = isUndelivered(error) || (wanted.repeatable === true && isTransport(error));
-    if (harmless && !last) return true;
-    if (isTransport(error)) count(error, link, since);
-    return false;
-  };
-
-  const sendOn = (link: Link, { method, params, wanted }: Asked) =>
-    link.peer.request(method, link.handshake.era === 'modern' ? withEnvelope(params, wanted) : params, wanted);
-
-  const reachAndSend = async (asked: Asked, last = false): Promise<unknown> => {
-    const link = await reachRelied(asked);
-    try {
-      return await sendOn(link, asked);
-    } catch (error) {
-      if (goesAgain(error, link, asked, last)) return reachAndSend(asked, true);
-      throw error;
-    }
-  };
-
-  /** Sends a call that holds a slot. The fast path uses the open connection and creates only one promise. */
-  const begin = (asked: Asked): Promise<unknown> => {
+export function createSender(deps: SenderDeps): SendRequest {
+  const { slots, shared, breaker, over } = deps;
+  return async (method, params, options) => {
+    const { signal, timeout, client, bypassQueue } = options;
+    const holder = shared ? client?.holder : undefined;
+    await slots.enter({ signal, timeout, key: holder ?? client?.key, holder, bypass: bypassQueue });
+    const since = performance.now();
+    const call = { method, signal, since, deadline: since + Math.min(timeout, deps.connectWait) };
     let probed: (() => void) | undefined;
-    const leave = () => {
-      probed?.();
-      slots.leave(shared ? asked.wanted.client?.holder : undefined);
-      over();
-    };
-    const answered = (result: unknown) => {
+    try {
+      if (!bypassQueue) probed = breaker.enter();
+      const result = await deliver(call, { params, options }, deps);
       breaker.succeeded();
-      leave();
       return result;
-    };
-    const failed = (error: unknown) => {
+    } catch (error) {
       // An RPC error is a response, so the upstream is reachable.
       if (error instanceof RpcError) breaker.succeeded();
-      leave();
       throw error;
-    };
-    try {
-      if (!asked.wanted.bypassQueue) probed = breaker.enter();
-      const { link } = lifecycle;
-      if (link === undefined || asked.wanted.precondition?.isMet(link.handshake) === false)
-        return reachAndSend(asked).then(answered, failed);
-      return sendOn(link, asked).then(answered, (error) =>
-        goesAgain(error, link, asked) ? reachAndSend(asked, true).then(answered, failed) : failed(error),
-      );
-    } catch (error) {
-      return Promise.reject(error).catch(failed);
+    } finally {
+      probed?.();
+      slots.leave(holder);
+      over();
     }
-  };
-
-  return (method, params, wanted) => {
-    const { signal, timeout, caller, client, bypassQueue } = wanted;
-    const holder = shared ? client?.holder : undefined;
-    const turn = slots.enter({ signal, timeout, key: holder ?? caller, holder, bypass: bypassQueue });
-    if (turn === undefined) return begin({ method, params, wanted, since: performance.now() });
-    return turn.then(() => begin({ method, params, wanted, since: performance.now() }));
   };
 }
 
-interface Asked {
-  method: string;
-  params: Params | undefined;
-  wanted: TimedOptions;
-  /** Monotonic ms at which the call got its slot. */
-  since: number;
+/** Connects, verifies the precondition, sends, and sends once more if that is safe. */
+async function deliver(call: Call, first: Request, deps: SenderDeps): Promise<unknown> {
+  let request = first;
+  for (let isLast = false; ; ) {
+    const link = deps.lifecycle.link ?? (await connect(call, deps));
+    const verified = isVerified(request, link) ? request : await verify(request, link, call, deps);
+    // The connection was replaced meanwhile.
+    if (verified === undefined) continue;
+    request = verified;
+    try {
+      return await send(call, request, link);
+    } catch (error) {
+      const isHarmless = mayRepeat(error, request, link, deps);
+      if (isLast || !isHarmless) {
+        countFailure(error, link, call, deps);
+        throw error;
+      }
+      isLast = true;
+    }
+  }
+}
+
+/**
+ * Waits for the next connection. A lost connection is awaited; a first connect that failed rejects at once.
+ */
+async function connect({ method, signal, deadline }: Call, { lifecycle, spec }: SenderDeps): Promise<Link> {
+  for (;;) {
+    if (lifecycle.link) return lifecycle.link;
+    if (signal?.aborted) throw cancelled(method);
+    const left = deadline - performance.now();
+    try {
+      return await within(lifecycle.open(left), { method, signal, left, spec, lifecycle });
+    } catch (error) {
+      const rest = deadline - performance.now();
+      if (rest <= 0 || signal?.aborted) throw error;
+      if (!lifecycle.recovers(rest)) throw (lifecycle.handshake && lifecycle.refusal(rest)) ?? error;
+    }
+  }
+}
+
+function isVerified({ options: { precondition } }: Request, { handshake }: Link): boolean {
+  return precondition === undefined || precondition.isMet(handshake);
+}
+
+/** Returns the request that meets its precondition on this connection; undefined if another connection has replaced it. */
+async function verify(
+  request: Request,
+  link: Link,
+  { method, signal, deadline }: Call,
+  { lifecycle, spec }: SenderDeps,
+): Promise<Request | undefined> {
+  const { precondition } = request.options;
+  if (precondition === undefined) return request;
+  if (signal?.aborted) throw cancelled(method);
+  const left = deadline - performance.now();
+  const satisfied = precondition.satisfy(link.handshake, request);
+  const verified = await within(satisfied, { method, signal, left, spec, lifecycle });
+  if (lifecycle.link !== link) return undefined;
+  if (verified === undefined) throw undelivered(`server "${spec.name}" did not say what it offers`);
+  return verified;
+}
+
+function send({ method }: Call, { params, options }: Request, { peer, handshake }: Link): Promise<unknown> {
+  return peer.request(method, handshake.era === 'modern' ? withEnvelope(params, options) : params, options);
+}
+
+/** Returns true if a failed request may be sent again: it was certainly not delivered, or it is idempotent. */
+function mayRepeat(error: unknown, { options }: Request, link: Link, { lifecycle }: SenderDeps): boolean {
+  if (isUndelivered(error)) lifecycle.replace(link, messageOf(error));
+  return isUndelivered(error) || (options.repeatable === true && isTransport(error));
+}
+
+/** Counts a transport failure; after too many in a row the connection is closed. */
+function countFailure(error: unknown, link: Link, { since }: Call, { breaker, lifecycle, spec }: SenderDeps): void {
+  if (!isTransport(error)) return;
+  const failures = breaker.failures + 1;
+  if (failures >= BREAKER_LIMIT && lifecycle.link === link) lifecycle.fail(link, error);
+  else breaker.failed(error, Date.now() + retryDelay(failures, spec.reconnect.interval), since);
 }
 
 /**

@@ -5,8 +5,10 @@ import { isUndelivered } from '../../wire/undelivered.ts';
 import type { CallOptions, Precondition } from '../call-options.ts';
 import type { ClientIdentity } from '../client-identity.ts';
 import type { Connection } from '../connection-interface.ts';
-import type { Rooted, RootedConnections } from './by-roots.ts';
+import type { Handshake } from '../handshake.ts';
+import type { RootedConnections } from './by-roots.ts';
 import { viewOf } from './connection-view.ts';
+import { isSettled, type Rooted } from './rooted.ts';
 
 /** The maximum number of attempts: a connection may be bound to another client while a call waits for it. */
 const MAX_TRIES = 5;
@@ -42,24 +44,39 @@ interface Waiting {
 /** Returns call options that delay the call until the server had time to request roots and has received them. */
 function waiting(one: Rooted, { caller, options, moved, connections }: Waiting): CallOptions {
   const { roots } = one;
-  const { onServerRequest, precondition: relied } = options;
-  const precondition: Precondition = {
-    isMet: (handshake) => {
-      const isReady = handshake.era === 'modern' || (one.settled === handshake && one.roots === roots);
-      return isReady && relied?.isMet(handshake) !== false;
-    },
-    async satisfy(handshake, call) {
-      if (handshake.era === 'legacy' && (one.settled !== handshake || one.roots !== roots)) {
-        moved.value = one.roots !== roots || !(await connections.settle(one, handshake, caller, options));
-        if (moved.value) return false;
-      }
-      return relied === undefined || relied.isMet(handshake) || relied.satisfy(handshake, call);
-    },
+  const { onServerRequest } = options;
+  const hasRoots = (handshake: Handshake) =>
+    handshake.era === 'modern' || (isSettled(one, handshake) && one.roots === roots);
+  const settled = async (handshake: Handshake) => {
+    if (hasRoots(handshake)) return true;
+    moved.value = one.roots !== roots || !(await connections.settle(one, handshake, caller, options));
+    return !moved.value;
   };
   return {
     ...options,
-    precondition,
+    precondition: afterRoots({ hasRoots, settled }, options.precondition),
     onServerRequest: async (request, incoming) =>
       request.method === 'roots/list' ? connections.adopt(one, caller, options) : onServerRequest?.(request, incoming),
+  };
+}
+
+interface RootsCheck {
+  hasRoots(handshake: Handshake): boolean;
+  /** Resolves with false if the connection no longer serves the client. */
+  settled(handshake: Handshake): Promise<boolean>;
+}
+
+/** Returns a precondition that is met once the server has the roots and the other precondition is met. */
+function afterRoots(check: RootsCheck, next: Precondition | undefined): Precondition {
+  return {
+    isMet: (handshake) => check.hasRoots(handshake) && next?.isMet(handshake) !== false,
+    async satisfy(handshake, request) {
+      if (!(await check.settled(handshake))) return undefined;
+      if (next === undefined || next.isMet(handshake)) return request;
+      const satisfied = await next.satisfy(handshake, request);
+      if (satisfied === undefined) return undefined;
+      const precondition = afterRoots(check, satisfied.options.precondition);
+      return { ...satisfied, options: { ...satisfied.options, precondition } };
+    },
   };
 }

@@ -30,9 +30,8 @@ export function perCall({ create, end, slots, shown }: PerCallOptions): Connecti
     state: { kind: 'idle' },
     connect: () => once((connection) => connection.connect()),
     async request(method, params, options = {}) {
-      const holder = options.client?.holder;
-      const turn = slots.enter({ ...options, key: holder ?? options.caller, holder });
-      if (turn) await turn;
+      const { holder, key } = options.client ?? {};
+      await slots.enter({ ...options, key: holder ?? key, holder });
       try {
         return await once((connection) => connection.request(method, params, options));
       } finally {

@@ -49,7 +49,7 @@ export function eventsOf(
         const answer = request(server, question, incoming, self());
         // A server request on the response stream of its call does not delay other clients.
         if (attribution?.onServerRequest === undefined || origin !== undefined) return answer;
-        return answer.finally(questions.begin(self(), attribution.clientKey));
+        return answer.finally(questions.begin(self(), attribution.conversation));
       },
     }),
   };

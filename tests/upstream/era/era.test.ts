@@ -204,6 +204,7 @@ describe('every modern request', () => {
   test('works when the server says no more of itself than it must', async () => {
     const server = await modern({ serverInfo: { name: 'plain' } });
     expect(await connection(httpSpec(server.url)).connect()).toEqual({
+      conversation: expect.any(String),
       era: 'modern',
       protocolVersion: '2026-07-28',
       capabilities: { tools: {} },

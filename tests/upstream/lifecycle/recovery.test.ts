@@ -255,10 +255,10 @@ describe('a call that relies on what its server has said', () => {
     const listed = new Set<unknown>([x.upstream.handshake]);
     const precondition: Precondition = {
       isMet: (handshake) => listed.has(handshake),
-      async satisfy(handshake) {
+      async satisfy(handshake, request) {
         await look(handshake);
         listed.add(handshake);
-        return x.upstream.handshake === handshake;
+        return x.upstream.handshake === handshake ? request : undefined;
       },
     };
     const list = () => x.upstream.request('tools/list', {}, { bypassQueue: true });
@@ -359,7 +359,7 @@ describe('a call that relies on what its server has said', () => {
     const x = world();
     await x.upstream.connect();
     x.die();
-    const precondition = { isMet: () => false, satisfy: async () => false };
+    const precondition = { isMet: () => false, satisfy: async () => undefined };
     const waiting = failure(call(x, { precondition }));
     await pass(500);
     expect(await waiting).toMatchObject({ code: 'unreachable', message: 'server "x" did not say what it offers' });

@@ -17,8 +17,8 @@ function client(from: Pool, caller: Partial<ClientIdentity> & { key: string }, f
   const who: ClientIdentity = { capabilities: { roots: { listChanged: true } }, ...caller };
   const own = { folder, asked: 0, refuses: false };
   const options: CallOptions = {
-    clientKey: who.key,
-    principal: who.principal,
+    conversation: who.key,
+    client: who,
     onServerRequest: async () => {
       own.asked += 1;
       if (own.refuses) throw new Error('no');

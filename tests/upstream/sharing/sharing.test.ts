@@ -291,7 +291,7 @@ describe('while a client has a question to answer', () => {
       await answered;
       return { action: 'accept' };
     };
-    const options = { onServerRequest, clientKey: who.key };
+    const options = { onServerRequest, conversation: who.key };
     const done = call(get(upstreams, who), 'ask', { method: 'elicitation/create' }, options);
     await asking;
     return async () => {

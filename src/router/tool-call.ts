@@ -1,0 +1,183 @@
+/** The steps of a tool call, which `router.ts` runs in order: find, authorize, check, send, and remember its outcome. */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Tool } from '../catalog/listing.ts';
+import type { Calls } from '../observe/observer.ts';
+import type { Access } from '../policy/access.ts';
+import { isRepeatable } from '../render/tool-hints.ts';
+import type { Connection } from '../upstream/connection-interface.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { isRecord, type Params } from '../wire/message.ts';
+import { Unparsed } from '../wire/unparsed-result.ts';
+import type { Admission } from './admission.ts';
+import type { ArgumentChecker } from './arguments.ts';
+import type { CallHistory } from './call-history.ts';
+import type { CallRecord } from './call-record.ts';
+import { type Looked, ShownTool } from './definition-check.ts';
+import { dispatch } from './dispatch.ts';
+import { describe, isHeld, noResult, reasonOf, withdrawn } from './failures.ts';
+import type { Finder } from './find-tool.ts';
+import { badArguments, unknownServer } from './not-found.ts';
+import { readShallow } from './partial-parse.ts';
+import type { RequestContext, ToolCall, ToolResult } from './request-context.ts';
+import type { OwnTasks } from './task-owners.ts';
+import type { Views } from './views.ts';
+
+/** The parts of a router that its steps use. */
+export interface RouterParts {
+  catalog: Pick<Catalog, 'revision' | 'isCurrent' | 'renew'>;
+  pool: Pick<Pool, 'get'>;
+  access: Access;
+  checker: ArgumentChecker;
+  calls: Calls;
+  configFile?: string | undefined;
+  admission: Admission;
+  views: Views;
+  finder: Finder;
+  /** The outcomes of this client's earlier calls. */
+  experience: CallHistory;
+  tasks: OwnTasks;
+}
+
+/** Finds the tool, and lists its server first if necessary; the record shows a call that waits for this. */
+export async function find(
+  { server, tool }: ToolCall,
+  { finder, views, catalog }: RouterParts,
+  record: CallRecord,
+): Promise<Looked> {
+  if (finder.awaits(server)) record.start();
+  try {
+    const listed = finder.ready(server, tool) ?? (await finder.find(server, tool));
+    record.start();
+    return { listed, revision: catalog.revision };
+  } catch (error) {
+    record.notFound(error, views.denies(server, tool));
+    throw error;
+  }
+}
+
+/** Throws if the definition is blocked or the front refuses the tool. The errors of `check` would reveal a definition. */
+export function authorize(
+  { server, unwanted }: ToolCall,
+  { listed }: Looked,
+  { views }: RouterParts,
+  record: CallRecord,
+): void {
+  const held = views.held(server, listed);
+  if (held !== undefined) record.refused('definition');
+  const refusal = held ?? unwanted?.(listed.tool);
+  if (refusal === undefined) return;
+  if (held === undefined) record.refused(reasonOf(refusal));
+  throw refusal;
+}
+
+/** Returns the arguments to send: checked and repaired, and confirmed by the user where the policy asks for it. */
+export async function check(
+  request: ToolCall,
+  { listed: { tool } }: Looked,
+  parts: RouterParts,
+  record: CallRecord,
+): Promise<unknown> {
+  const args = request.mode === 'verbatim' ? request.arguments : await checkedArguments(request, tool, parts, record);
+  try {
+    await parts.admission.confirm(request, tool, args);
+  } catch (error) {
+    record.refused(reasonOf(error));
+    throw error;
+  }
+  return args;
+}
+
+async function checkedArguments(
+  { server, arguments: args, noted }: ToolCall,
+  tool: Tool,
+  { checker, experience }: RouterParts,
+  record: CallRecord,
+): Promise<unknown> {
+  const checked = await checker.check(tool, args);
+  if (checked.ok) {
+    if (checked.notes.length > 0) noted?.(checked.notes);
+    return checked.args;
+  }
+  record.refused('arguments');
+  const earlier = experience.lastArguments(server, tool.name);
+  // The arguments of an earlier call are an example if they still pass the check.
+  const worked = earlier !== undefined && (await checker.check(tool, earlier)).ok ? earlier : undefined;
+  experience.failed(server, tool.name);
+  throw badArguments({ server, tool, problems: checked.problems, worked });
+}
+
+/** A tool call that is ready to be sent. */
+export interface Prepared {
+  request: ToolCall;
+  found: Looked;
+  args: unknown;
+}
+
+/** Sends the call within the limits on concurrent calls, and returns the server's result. */
+export async function send(call: Prepared, parts: RouterParts, record: CallRecord): Promise<ToolResult> {
+  const { caller, server, tool } = call.request;
+  const { admission } = parts;
+  try {
+    admission.enter(caller.holder, server);
+  } catch (error) {
+    record.refused(reasonOf(error));
+    throw error;
+  }
+  try {
+    return await sendOn(connectionTo(server, call.request, parts), call, parts);
+  } catch (error) {
+    if (isHeld(error)) record.refused('definition');
+    else record.failed(error);
+    throw describe(error, server, tool);
+  } finally {
+    admission.leave(caller.holder, server);
+  }
+}
+
+async function sendOn(connection: Connection, { request, found, args }: Prepared, parts: RouterParts) {
+  const { catalog, views, finder } = parts;
+  const { meta, mode } = request;
+  const { tool, upstreamName } = found.listed;
+  const transparent = mode === 'verbatim';
+  const extra = transparent ? request.extra : undefined;
+  const params: Params = { ...extra, name: upstreamName, arguments: args, ...(meta && { _meta: meta }) };
+  const precondition = new ShownTool({ catalog, views, missing: finder.missing }, found, connection);
+  const repeatable = isRepeatable(tool.annotations);
+  const how = { transparent, repeatable, verbatim: bytesFor(request), precondition };
+  const received = await dispatch(connection, 'tools/call', params, request, how);
+  const result = received instanceof Unparsed ? readShallow(received) : received;
+  if (!isRecord(result)) throw noResult(request);
+  parts.tasks.note(connection, result);
+  return result as ToolResult;
+}
+
+/** Returns the caller's connection to a server. */
+export function connectionTo(
+  server: string,
+  { caller, signal }: Pick<RequestContext, 'caller' | 'signal'>,
+  { pool, views, configFile }: RouterParts,
+): Connection {
+  // The client may have left while the server was listed; nothing would clean up after it.
+  if (signal?.aborted) throw withdrawn(server);
+  const connection = pool.get(server, caller);
+  if (connection === undefined) throw unknownServer(server, views.entries(), configFile);
+  return connection;
+}
+
+/**
+ * Returns which results stay unparsed: all large ones if nothing reads them, otherwise only those that are costly to
+ * parse.
+ */
+function bytesFor({ mode, verbatim }: ToolCall): 'large' | 'costly' | undefined {
+  if (mode !== 'verbatim') return 'costly';
+  return verbatim ? 'large' : undefined;
+}
+
+/** Remembers the outcome of a call for the examples in later errors. */
+export function remember({ request, found, args }: Prepared, result: ToolResult, { experience }: RouterParts): void {
+  const { server, mode } = request;
+  const { name } = found.listed.tool;
+  // Only checked calls store arguments: verbatim calls never show an example.
+  if (result.isError === true) experience.failed(server, name);
+  else if (mode !== 'verbatim') experience.worked(server, name, args);
+}
