@@ -98,7 +98,7 @@ async function lookUp(client, { name, tools, instructions }) {
   for (const tool of tools) {
     const answer = await client.call('inspect', { server_name: name, tool_name: tool.name });
     if (answer.isError) throw new BuildError(`inspect of "${name}.${tool.name}" failed: ${answer.text}`);
-    shares.push(count(answer.text.replace(/\nexample: exec .*$/, '')) / countJson(defined(tool)));
+    shares.push(count(answer.text) / countJson(defined(tool)));
   }
   const raw = countJson(tools.map(listed));
   return {

@@ -46,5 +46,5 @@ export async function invalidTypes(tools) {
 function declaration(renderTool, { inputSchema, outputSchema }, form) {
   const text = renderTool({ name: 'f', inputSchema, outputSchema }, { form });
   if (text.startsWith('{')) return undefined;
-  return form === 'full' ? `function ${text}` : `type F = ${text.slice('f('.length, -')'.length) || 'unknown'}`;
+  return form === 'full' ? `function ${text}` : `function ${text.replace(/^f\((?!\))/, 'f(args: ')}`;
 }

@@ -75,13 +75,18 @@ function parts(schema: Schema): unknown[] {
   return [...groups, ...lists, items, additionalItems, additionalProperties, ...directParts(schema)];
 }
 
-/** Returns names for the subschemas that are recursive, or referenced more than once and too long to repeat. */
-export function namedSchemas(root: unknown, taken: Set<string>): Map<Schema, string> {
+/**
+ * Returns names for the subschemas that are recursive, or referenced more than once and too long to repeat; `refs` gets
+ * their references.
+ */
+export function namedSchemas(root: unknown, taken: Set<string>, refs: Map<Schema, string>): Map<Schema, string> {
   const survey = surveyOf(root);
   const names = new Map<Schema, string>();
   for (const [schema, { ref, uses, recursive }] of survey) {
     const worth = recursive || (ref !== undefined && uses > 1 && isHeavy(schema));
-    if (worth) names.set(schema, freeName(ref ?? '#', taken));
+    if (!worth) continue;
+    names.set(schema, freeName(ref ?? '#', taken));
+    refs.set(schema, ref ?? '#');
   }
   return names;
 }

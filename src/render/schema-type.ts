@@ -1,8 +1,9 @@
 /** Renders a JSON Schema as a TypeScript type. Unknown and broken constructs become `unknown`; recursion is bounded. */
 
+import { objectPiece } from './object-type.ts';
 import { directParts, isSchema, refOf, resolveRef, type Schema, schemasIn } from './schema-refs.ts';
 import { blockComment, commentText, notesOf } from './type-comments.ts';
-import { atom, intersection, literal, operand, type Piece, propertyKey, UNKNOWN, union } from './type-syntax.ts';
+import { atom, intersection, literal, operand, type Piece, UNKNOWN, union } from './type-syntax.ts';
 
 export interface TypeStyle {
   /**
@@ -15,6 +16,12 @@ export interface TypeStyle {
   maxEnum: number;
   /** Maximum code points of a property's description; unlimited if absent. */
   maxDescription?: number | undefined;
+  /** Maximum code points of the description of an optional property; unlimited if absent. */
+  maxOptional?: number | undefined;
+  /** Descriptions that this text contains are left out. */
+  said?: string;
+  /** Optional properties whose object takes at least this many characters are written as `object`. */
+  fold?: number | undefined;
 }
 
 /** The state of rendering one schema document. */
@@ -23,8 +30,15 @@ export interface Writing {
   style: TypeStyle;
   /** Schemas that are rendered as a name. */
   names: ReadonlyMap<Schema, string>;
-  /** Schemas whose name was written, in order. */
+  /** The references to those schemas. */
+  refs: ReadonlyMap<Schema, string>;
+  /** Schemas whose name was written, in order; `needed` has those that a required part uses. */
   used: Set<Schema>;
+  needed: Set<Schema>;
+  /** Number of optional properties around the current one. */
+  optional: number;
+  /** Paths of the parts that were folded, or whose description was cut. */
+  folded: string[];
   /** Schemas that are being rendered now; a schema that occurs inside itself is a cycle. */
   open: Set<Schema>;
   /** Number of schemas that may still be rendered, which limits fan-out. */
@@ -37,12 +51,13 @@ export interface Spot {
   depth: number;
   level: number;
   bare: boolean;
+  /** Names of the properties around it. */
+  path: string[];
 }
 
-export const TOP: Spot = { indent: '', depth: 0, level: 0, bare: true };
+export const TOP: Spot = { indent: '', depth: 0, level: 0, bare: true, path: [] };
 
 const MAX_LEVEL = 64;
-const MAX_LINE = 100;
 
 /**
  * Renders the type of `schema`; `declaring` is the schema that is being declared, so it is written out instead of its
@@ -79,6 +94,7 @@ function wholePiece(schema: Schema, writing: Writing, spot: Spot): Piece {
 function namedPiece(schema: Schema, name: string, writing: Writing, { bare }: Spot): Piece {
   if (bare && isOwnPart(schema, writing.root)) return UNKNOWN;
   writing.used.add(schema);
+  if (writing.optional === 0) writing.needed.add(schema);
   return atom(name);
 }
 
@@ -103,7 +119,7 @@ function branchPiece(branch: unknown, whole: Schema, writing: Writing, spot: Spo
   const { layout, maxDescription } = writing.style;
   if (layout === 'line' || piece.text === 'unknown' || branch === onlyDescribed(whole)) return piece;
   const about = blockComment(commentText(descriptionOf(branch, writing), [], maxDescription));
-  if (about === '') return piece;
+  if (about === '' || descriptionOf(branch, writing) === whole.description) return piece;
   return piece.text.startsWith('{\n')
     ? { ...piece, text: `{ ${about}${piece.text.slice(1)}` }
     : { ...piece, text: `${piece.text} ${about}` };
@@ -146,7 +162,7 @@ const WRITERS: ReadonlyMap<unknown, (schema: Schema, writing: Writing, spot: Spo
   ['array', arrayPiece],
 ]);
 
-function enumPiece(values: unknown[], notes: string[], { style }: Writing): Piece {
+export function enumPiece(values: unknown[], notes: string[], { style }: Writing): Piece {
   const shown = [...new Set(values.map(literal))];
   const kept = shown.slice(0, style.maxEnum);
   const more = shown.length > kept.length ? ` /* +${shown.length - kept.length} more */` : '';
@@ -174,35 +190,6 @@ function arrayPiece(schema: Schema, writing: Writing, spot: Spot): Piece {
   return atom(`[${parts.join(', ')}]`);
 }
 
-interface Member {
-  head: string;
-  type: string;
-  comment: string;
-}
-
-function objectPiece(schema: Schema, writing: Writing, spot: Spot): Piece {
-  const { properties, additionalProperties, required } = schema;
-  const declared = isSchema(properties) ? Object.entries(properties) : [];
-  const needed = new Set(Array.isArray(required) ? required.filter((key) => typeof key === 'string') : []);
-  const missing = [...needed].filter((key) => !isSchema(properties) || !Object.hasOwn(properties, key));
-  if (declared.length > 0 && spot.depth >= writing.style.maxDepth) return atom('object');
-  const inner = { ...spot, indent: `${spot.indent}  `, depth: spot.depth + 1, bare: false };
-  const rest = restPiece(schema, writing, inner);
-  const members = [...declared, ...missing.map((key): [string, unknown] => [key, {}])].map(([key, property]) =>
-    memberOf(`${propertyKey(key)}${needed.has(key) ? '' : '?'}`, property, writing, inner),
-  );
-  if (members.length === 0) return rest ?? atom(additionalProperties === false ? '{}' : 'object');
-  const body = atom(writing.style.layout === 'line' ? inLine(members) : inBlock(members, spot.indent));
-  return rest === undefined ? body : intersection([body, rest]);
-}
-
-function memberOf(head: string, schema: unknown, writing: Writing, spot: Spot): Member {
-  const piece = writeType(schema, writing, spot);
-  if (writing.style.layout === 'line') return { head, type: piece.text, comment: '' };
-  const comment = commentText(descriptionOf(schema, writing), piece.notes, writing.style.maxDescription);
-  return { head, type: piece.text, comment };
-}
-
 /**
  * Returns the description of a schema, else that of its only described alternative, else that of a referenced schema
  * that is written out here.
@@ -218,43 +205,4 @@ function onlyDescribed(schema: Schema): unknown {
   if (schema.description !== undefined) return undefined;
   const described = directParts(schema).filter((part) => isSchema(part) && part.description !== undefined);
   return described.length === 1 ? described[0] : undefined;
-}
-
-/** Renders the keys that are not declared one by one; undefined if nothing is known about them. */
-function restPiece(schema: Schema, writing: Writing, spot: Spot): Piece | undefined {
-  const { patternProperties, additionalProperties, propertyNames } = schema;
-  const patterns = isSchema(patternProperties) ? Object.entries(patternProperties) : [];
-  const values = patterns.map(([, value]) => value);
-  if (isSchema(additionalProperties) && Object.keys(additionalProperties).length > 0) values.push(additionalProperties);
-  const keys = isSchema(propertyNames) ? schemasIn(propertyNames.enum).filter((key) => typeof key === 'string') : [];
-  if (values.length === 0 && keys.length === 0) return undefined;
-  const type = values.length === 0 ? UNKNOWN : union(values.map((value) => writeType(value, writing, spot)));
-  const named = isSchema(propertyNames) && typeof propertyNames.pattern === 'string' ? [propertyNames.pattern] : [];
-  const notes = [
-    ...[...patterns.map(([pattern]) => pattern), ...named].map((pattern) => `keys /${pattern}/`),
-    ...type.notes,
-  ];
-  if (keys.length > 0) return atom(`{ [key in ${enumPiece(keys, [], writing).text}]?: ${type.text} }`, notes);
-  // A type alias cannot pass itself to Record, but can occur in an index signature.
-  const record = writing.names.size > 0 ? `{ [key: string]: ${type.text} }` : `Record<string, ${type.text}>`;
-  return atom(record, notes);
-}
-
-function inLine(members: Member[]): string {
-  return `{ ${members.map(({ head, type }) => `${head}: ${type}`).join('; ')} }`;
-}
-
-function inBlock(members: Member[], indent: string): string {
-  const line = inLine(members);
-  const plain = members.every(({ comment, type }) => comment === '' && !type.includes('\n'));
-  if (plain && line.length <= MAX_LINE) return line;
-  const lines = members.map(({ head, type, comment }) => `${indent}  ${head}: ${withComment(type, comment)}`);
-  return `{\n${lines.join('\n')}\n${indent}}`;
-}
-
-/** Appends a comment to the first line of a type: every line break in a type follows an opening brace. */
-export function withComment(type: string, comment: string): string {
-  if (comment === '') return type;
-  const end = type.indexOf('\n');
-  return end < 0 ? `${type} // ${comment}` : `${type.slice(0, end)} // ${comment}${type.slice(end)}`;
 }

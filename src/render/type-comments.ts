@@ -7,7 +7,10 @@ const MAX_NOTE = 60;
 const MAX_PATTERN = 200;
 
 /** Limits without meaning, which generators write for every integer. */
-const IDLE_LIMITS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 63, -(2 ** 63), Number.MAX_VALUE]);
+const IDLE_LIMITS = new Set([
+  ...[Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, Number.MAX_VALUE],
+  ...[2 ** 63, -(2 ** 63), 2 ** 31 - 1, -(2 ** 31)],
+]);
 
 /** Formats that only state the bits of a number. */
 const IDLE_FORMATS = new Set([
@@ -110,4 +113,11 @@ function isSaid(note: string, description: string): boolean {
 /** Returns the text as a comment that can stand inside a line. */
 export function blockComment(text: string): string {
   return text === '' ? '' : `/* ${text.replaceAll('*/', '*\\/')} */`;
+}
+
+/** Appends a comment to the first line of a type: every line break in a type follows an opening brace. */
+export function withComment(type: string, comment: string): string {
+  if (comment === '') return type;
+  const end = type.indexOf('\n');
+  return end < 0 ? `${type} // ${comment}` : `${type.slice(0, end)} // ${comment}${type.slice(end)}`;
 }

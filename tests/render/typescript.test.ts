@@ -59,7 +59,7 @@ function declaration(tool: RenderableTool, form: 'full' | 'short'): string {
   const { description: _description, ...bare } = tool;
   const text = renderTool({ ...bare, name: 'f', title: '' }, { form });
   if (text.startsWith('{')) return '';
-  return form === 'full' ? `function ${text}` : `type F = ${text.slice('f('.length, -')'.length) || 'unknown'}`;
+  return form === 'full' ? `function ${text}` : `function ${text.replace(/^f\((?!\))/, 'f(args: ')}`;
 }
 
 test.each(names)('the schema "%s" reads as its fixture says', async (name) => {
@@ -79,7 +79,7 @@ test('any schema becomes valid TypeScript', () => {
   const bodies = schemas.flatMap((schema) => [
     `type T = ${renderType(schema)}`,
     declaration({ name: 'f', inputSchema: schema, outputSchema: schema }, 'full'),
-    declaration({ name: 'f', inputSchema: schema }, 'short'),
+    declaration({ name: 'f', inputSchema: schema, outputSchema: schema }, 'short'),
   ]);
   expect(compile(bodies)).toBe('');
 });

@@ -3,11 +3,18 @@
 import { unansweredLists } from '../../catalog/list-requests.ts';
 import type { Tool } from '../../catalog/listing.ts';
 import type { Settings } from '../../config/config.ts';
-import { messageOf } from '../../errors.ts';
+import { McpxError, messageOf } from '../../errors.ts';
 import { isLarger } from '../../render/json-size.ts';
-import { cut, oneLine } from '../../render/text.ts';
+import { asName, cut, oneLine } from '../../render/text.ts';
 import { fits } from '../../render/text-page.ts';
-import { firstSentence, hasNestedArguments, parameterList, renderTool } from '../../render/typescript.ts';
+import { estimateTokens } from '../../render/token-estimate.ts';
+import {
+  firstSentence,
+  hasNestedArguments,
+  parameterList,
+  partSignature,
+  renderTool,
+} from '../../render/typescript.ts';
 import { noServers } from '../../router/not-found.ts';
 import type { ServerView, ToolResult } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
@@ -63,18 +70,48 @@ async function inspectAll({ router, settings, listed }: Deps): Promise<Descripti
 
 async function inspectServer(name: string, { router, settings }: Deps): Promise<Description> {
   const server = await router.server(name);
-  const structured = settings.front.structured === 'always' && { server: name, tools: server.tools.map(definition) };
+  const structured = settings.front.structured !== 'never' && { server: name, tools: server.tools.map(definition) };
   return { text: describeServer(server, settings), structured };
 }
 
 async function inspectTool(target: { server?: string; tool: string }, deps: Deps): Promise<Description> {
   const { router, settings } = deps;
-  const { server, tool: name } = await findTool(target, deps);
+  const { name: wanted, path } = readPath(target.tool);
+  const { server, tool: name } = await findTool({ ...target, tool: wanted }, deps);
   const tool = await router.tool(server, name);
+  if (path !== undefined) return inspectPart({ server, tool, path }, settings);
   const structured = settings.front.structured !== 'never' && definition(tool);
   const about = { server, tool, worked: router.experience.lastArguments(server, name) };
   const hasFailed = router.experience.hasFailed(server, name);
   return { text: describeTool({ ...about, hasFailed }, settings), structured };
+}
+
+/** Splits `tool#/path`, which names a part of the tool's definition. */
+function readPath(tool: string): { name: string; path?: string } {
+  const at = tool.indexOf('#/');
+  return at < 0 ? { name: tool } : { name: tool.slice(0, at), path: tool.slice(at + '#/'.length) };
+}
+
+interface Part {
+  server: string;
+  tool: Tool;
+  /** Names of properties, or keys of the schema, with a slash between them. */
+  path: string;
+}
+
+/** Describes one parameter, or a part of it or of the result, completely. */
+function inspectPart({ server, tool, path }: Part, { front, compression }: Settings): Description {
+  const part = partSignature(tool, path);
+  const name = `${server}.${tool.name}`;
+  if (part === undefined) {
+    throw new McpxError('not_found', `"${name}" has no part "#/${asName(path)}"`, {
+      hint: `the parameters are: ${parameterList(tool.inputSchema)}`,
+    });
+  }
+  const { schema } = part;
+  const structured = front.structured !== 'never' && { tool: name, path: `#/${path}`, schema };
+  const text = compression.schema === 'json' ? JSON.stringify(schema) : `${name}#/${path}: ${part.text}`;
+  return { text, structured };
 }
 
 /** Forms of a tool's line, the longest first; a server may have thousands of tools. */
@@ -118,16 +155,26 @@ interface Described extends Example {
   hasFailed: boolean;
 }
 
-/** Describes one tool completely, with an example if its arguments are nested or an earlier call failed. */
+/**
+ * Describes one tool completely, with an example if an earlier call failed, or if its arguments are nested and the text
+ * stays clearly shorter than the tool's JSON.
+ */
 export function describeTool(
   { server, tool, worked, hasFailed }: Described,
   { compression, front }: Pick<Settings, 'compression' | 'front'>,
 ): string {
-  if (compression.schema === 'json') return JSON.stringify(definition(tool));
-  const text = renderTool(tool, { form: 'full', titled: true });
+  const json = JSON.stringify(definition(tool));
+  if (compression.schema === 'json') return json;
+  const dialect = dialectOf(front);
+  const more = (path: string) => `more: ${written(dialect.inspect, dialect.target(server, tool.name + path))}`;
+  const text = renderTool(tool, { form: 'full', titled: true, more });
   if (!hasFailed && !hasNestedArguments(tool.inputSchema)) return text;
-  return `${text}\nexample: ${exampleCall({ server, tool, worked }, dialectOf(front))}`;
+  const whole = `${text}\nexample: ${exampleCall({ server, tool, worked }, dialect)}`;
+  return hasFailed || estimateTokens(whole) <= WITH_EXAMPLE * estimateTokens(json) ? whole : text;
 }
+
+/** Share of the tokens of a tool's JSON that its description may take with an example. */
+const WITH_EXAMPLE = 0.75;
 
 function serverLine({ name, tools, entry }: ServerView, maxInstructions: number): string {
   const { listing } = entry;

@@ -278,19 +278,48 @@ describe('inspect', () => {
   });
 
   test('nested arguments come with an example that can be pasted', async () => {
-    const nested = {
-      name: 'add',
-      inputSchema: {
-        type: 'object',
-        properties: {
-          items: { type: 'array', items: { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] } },
-        },
-        required: ['items'],
-      },
-    };
-    const text = await open({ s: { tools: [nested] } }).text('inspect', { server_name: 's', tool_name: 'add' });
-    const example = JSON.parse(/example: exec (.*)$/m.exec(text)?.[1] ?? '');
+    const numbers = ['id', 'amount', 'width', 'height'].map((key) => [key, { type: 'number', minimum: 0, maximum: 9 }]);
+    const item = { type: 'object', properties: Object.fromEntries(numbers), required: ['id'] };
+    const inputSchema = { type: 'object', properties: { items: { type: 'array', items: item } }, required: ['items'] };
+    const { text } = open({ s: { tools: [{ name: 'add', inputSchema }] } });
+    const whole = await text('inspect', { server_name: 's', tool_name: 'add' });
+    const example = JSON.parse(/example: exec (.*)$/m.exec(whole)?.[1] ?? '');
     expect(example).toMatchObject({ server_name: 's', tool_name: 'add', arguments: { items: expect.any(Array) } });
+  });
+
+  test('an example that would make the answer almost as long as the JSON is left out', async () => {
+    const item = { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] };
+    const inputSchema = { type: 'object', properties: { items: { type: 'array', items: item } }, required: ['items'] };
+    const { text } = open({ s: { tools: [{ name: 'add', inputSchema }] } });
+    expect(await text('inspect', { server_name: 's', tool_name: 'add' })).not.toContain('example');
+  });
+
+  test('a folded part is opened by the call that the answer gives', async () => {
+    const words = (key: string) => `${key}: ${'some more words about it '.repeat(10)}`;
+    const address = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [`line${index}`, { type: 'string', description: words(`${index}`) }]),
+    );
+    const properties = { name: { type: 'string' }, address: { type: 'object', properties: address } };
+    const tool = { name: 'add', inputSchema: { type: 'object', properties, required: ['name'] } };
+    const { text, call } = open({ s: { tools: [tool] } });
+    const folded = await text('inspect', { server_name: 's', tool_name: 'add' });
+    expect(folded).toContain('address?: object // folded');
+    const again = JSON.parse(/more: inspect (.*)$/m.exec(folded)?.[1] ?? '');
+    expect(await text('inspect', again)).toContain('line19?: string');
+    expect((await call('inspect', again)).structuredContent).toEqual({
+      ...{ tool: 's.add', path: '#/address' },
+      schema: properties.address,
+    });
+    const part = { method: 's.add#/properties/address/properties/line3' };
+    expect(await text('inspect', part)).toMatch(
+      /^s\.add#\/properties\/address\/properties\/line3: string \/\* 3: some/,
+    );
+    expect(await call('inspect', { method: 's.add#/nothing' })).toMatchObject({
+      isError: true,
+      content: [
+        { text: expect.stringContaining('"s.add" has no part "#/nothing"\nhint: the parameters are: name, address?') },
+      ],
+    });
   });
 
   test('compression.schema "json" gives JSON Schema', async () => {
@@ -301,7 +330,7 @@ describe('inspect', () => {
 
   test.each([
     ['never', undefined, undefined],
-    ['auto', READ, undefined],
+    ['auto', READ, { server: 'files', tools: [READ, { name: 'list' }] }],
     ['always', READ, { server: 'files', tools: [READ, { name: 'list' }] }],
   ] as const)('front.structured %s', async (structured, tool, server) => {
     const { call } = open({ files }, { front: { structured } });
