@@ -38,6 +38,7 @@ export function createPurpose({ spec, connect, places, busy, stopIdle }: Purpose
   let kind: ConnectionState['kind'] = 'idle';
   let quiet: NodeJS.Timeout | undefined;
   let isQuiet = false;
+  let isDownloading = false;
   const self: OnlyListed = {
     isIdle: () => isQuiet && kind === 'ready' && !claimed && !busy(),
     stop: () => void stopIdle(),
@@ -69,6 +70,10 @@ export function createPurpose({ spec, connect, places, busy, stopIdle }: Purpose
     },
     entered(state) {
       ({ kind } = state);
+      if (state.kind === 'connecting' && (state.fetching !== undefined) !== isDownloading) {
+        isDownloading = !isDownloading;
+        places?.downloads(self, isDownloading);
+      }
       if (kind === 'ready' || kind === 'connecting') return;
       clearTimeout(quiet);
       isQuiet = false;

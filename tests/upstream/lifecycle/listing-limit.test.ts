@@ -58,3 +58,27 @@ test('servers that hang do not hold up the others for ever', async () => {
   await vi.advanceTimersByTimeAsync(1);
   expect(running).toEqual([0, 1, 2, 3]);
 });
+
+test('no more hang at a time than there are places, however many do', async () => {
+  const { places, running, at } = start(2, 8);
+  await vi.advanceTimersByTimeAsync(6 * MAX_LISTING_TIME);
+  expect(running).toEqual([0, 1, 2, 3]);
+  places.leave(at(0));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(running).toEqual([0, 1, 2, 3, 4]);
+  places.leave(at(3));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(running).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
+test('a download keeps its place, and its time begins when it has ended', async () => {
+  const { places, running, at } = start(1, 2);
+  places.downloads(at(0), true);
+  await vi.advanceTimersByTimeAsync(20 * MAX_LISTING_TIME);
+  expect(running).toEqual([0]);
+  places.downloads(at(0), false);
+  await vi.advanceTimersByTimeAsync(MAX_LISTING_TIME - 1);
+  expect(running).toEqual([0]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(running).toEqual([0, 1]);
+});
