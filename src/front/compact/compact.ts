@@ -73,7 +73,7 @@ export function createCompact(): Face {
       if (handle === undefined) throw new RpcError(INVALID_PARAMS, `Unknown tool: ${asName(name)}`);
       const dialect = dialectOf(client.settings.front);
       try {
-        const answer = await handle(isRecord(args) ? args : {}, way, client);
+        const answer = await handle(withoutUnused(args), way, client);
         if (name === dialect.inspect) client.savings.lookup(answer);
         return answer;
       } catch (error) {
@@ -84,4 +84,19 @@ export function createCompact(): Face {
     methods: [],
     settingsFor,
   };
+}
+
+/**
+ * Removes members that are null, also in `calls`: a model that follows a strict schema of OpenAI sends every member.
+ * The arguments of a tool are left as they are.
+ */
+function withoutUnused(args: unknown): Params {
+  const present = isRecord(args) ? dropNulls(args) : {};
+  const { calls } = present;
+  if (!Array.isArray(calls)) return present;
+  return { ...present, calls: calls.map((call) => (isRecord(call) ? dropNulls(call) : call)) };
+}
+
+function dropNulls(record: Params): Params {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }

@@ -23,7 +23,7 @@ function open(answer: Answer, limits: Partial<typeof DEFAULTS.limits> = {}) {
       { signal: new AbortController().signal, ...exchange },
     )) as { content: { type: string; text: string }[]; isError?: boolean; structuredContent?: unknown };
   const said = async (calls: unknown) => (await batch(calls)).content.map(({ text }) => text);
-  return { ...world, batch, said };
+  return { ...world, front, batch, said };
 }
 
 const answerBy =
@@ -45,6 +45,22 @@ describe('a batch', () => {
       ],
       structuredContent: { results: [{ structuredContent: { a: 1 } }, { text: '' }, { structuredContent: { a: 1 } }] },
     });
+  });
+
+  test('members that are null are not used, as a model sends them that follows a strict schema', async () => {
+    const sent: unknown[] = [];
+    const { front, batch } = open((_, params = {}) => {
+      sent.push(params.arguments);
+      return { content: [{ type: 'text', text: 'done' }] };
+    });
+    const unused = { method: null, select: null, calls: null };
+    const one = { name: 'exec', arguments: { ...LIST, arguments: { note: null }, ...unused } };
+    const answer = await front.request({ method: 'tools/call', params: one }, { signal: new AbortController().signal });
+    expect(answer).toMatchObject({ content: [{ text: 'done' }] });
+    expect((await batch([{ ...LIST, arguments: null, select: null }])).content).toMatchObject([
+      { text: '[0] s.list\ndone\n' },
+    ]);
+    expect(sent).toEqual([{ note: null }, {}]);
   });
 
   test('an answer that is only text is in the structured part too', async () => {
