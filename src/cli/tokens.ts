@@ -72,7 +72,7 @@ interface Asking {
 
 async function costsOf(app: App, servers: ServerView[], { settings, stop }: Asking): Promise<Costs> {
   const offered = offeredBy(servers);
-  const plain = await readMenu(app, undefined, stop);
+  const plain = await readMenu(app, { names: [] }, stop);
   const parts = partsOf(servers, plain, settings);
   const rows = offered.map(
     (one): ServerCost => ({
@@ -85,7 +85,7 @@ async function costsOf(app: App, servers: ServerView[], { settings, stop }: Aski
   const whole = costOf([plain]);
   const clients: ClientCost[] = [];
   for (const client of [...CLIENTS, { title: 'without known limits', names: [] }]) {
-    clients.push(await clientCost(client, offered, await readMenu(app, client.names[0], stop)));
+    clients.push(await clientCost(client, offered, await readMenu(app, client, stop)));
   }
   return {
     servers: rows,
@@ -110,12 +110,16 @@ function costOf(offered: Offered[]): number {
   );
 }
 
-/** Returns the tools that the compact front shows to a client of this name. */
-async function readMenu(app: App, name: string | undefined, signal: AbortSignal): Promise<Offered> {
+/** Returns the tools that the compact front shows to this client. */
+async function readMenu(
+  app: App,
+  { names: [name], version = '0' }: Pick<KnownClient, 'names' | 'version'>,
+  signal: AbortSignal,
+): Promise<Offered> {
   const downstream = { key: `tokens ${name}`, notify: () => undefined };
   const { front, close } = app.open({ profile: app.mainProfile ?? '', front: 'compact', downstream });
   try {
-    const clientInfo = { name: name ?? 'mcpx tokens', version: '0' };
+    const clientInfo = { name: name ?? 'mcpx tokens', version };
     const hello = await front.request({ method: 'initialize', params: { clientInfo } }, { signal });
     const list = await front.request({ method: 'tools/list' }, { signal });
     const { instructions } = hello as { instructions?: string };

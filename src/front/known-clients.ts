@@ -5,6 +5,8 @@ export interface KnownClient {
   title: string;
   /** Names in `clientInfo`; a name that ends with `*` is a prefix. */
   names: string[];
+  /** The version in `clientInfo`, where a name alone does not identify the client. */
+  version?: string;
   /** Maximum characters of a tool's description that reach the model. */
   description?: number;
   /** Maximum characters of a server's instructions that reach the model. */
@@ -140,17 +142,26 @@ export const CLIENTS: KnownClient[] = [
     reads: 'both',
   },
   {
-    // Only the text reaches the model; measured in @ai-sdk/mcp 1.0.101. A program may choose another name.
+    // Only the text reaches the model; measured in @ai-sdk/mcp 2.0.99. A program may choose another name.
     title: 'AI SDK',
     names: ['ai-sdk-mcp-client'],
     reads: 'text',
   },
-  // Mastra and the OpenAI Agents SDK have no entry: their users choose the name. The model reads the text in @mastra/mcp
-  // 2.0.0 and @openai/agents 0.20.0; it reads structuredContent alone in @mastra/mcp 0.14.5.
+  {
+    // The model reads only structuredContent of tools without an output schema. The name is that of the server in the
+    // user's program, and the version is a constant. Measured in @mastra/mcp 2.0.0.
+    title: 'Mastra',
+    names: ['mcpx'],
+    version: '1.0.0',
+    reads: 'structured',
+  },
+  // The OpenAI Agents SDK has no entry: its users choose the name. The model reads the text, measured in @openai/agents
+  // 0.20.0.
 ];
 
-function isNamed({ names }: KnownClient, name: string): boolean {
-  return names.some((known) => (known.endsWith('*') ? name.startsWith(known.slice(0, -1)) : name === known));
+function isNamed({ names, version }: KnownClient, info: { name: string; version?: string }): boolean {
+  if (version !== undefined && info.version !== version) return false;
+  return names.some((known) => (known.endsWith('*') ? info.name.startsWith(known.slice(0, -1)) : info.name === known));
 }
 
 /** The `clientInfo` of the handshake. */
@@ -158,7 +169,7 @@ type Introduced = { name: string; version?: string } | undefined;
 
 /** Returns the entry for a client's name and version. A client without a version gets the limits of old versions. */
 export function knownClient(info: Introduced): KnownClient | undefined {
-  const found = info && CLIENTS.find((client) => isNamed(client, info.name));
+  const found = info && CLIENTS.find((client) => isNamed(client, info));
   if (found?.older === undefined) return found;
   const { before, ...facts } = found.older;
   return isBefore(info?.version ?? '', before) ? { ...found, ...facts } : found;

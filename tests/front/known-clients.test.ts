@@ -55,6 +55,12 @@ test.each(STRUCTURED)('structuredContent for %s with front.structured "%s" is "%
   expect(settingsFor(settings, name === undefined ? undefined : { name }).front.structured).toBe(used);
 });
 
+test('Mastra is known by the name of the server and its constant version', () => {
+  const structured = (version: string) => settingsFor(DEFAULTS, { name: 'mcpx', version }).front.structured;
+  expect(structured('1.0.0')).toBe('never');
+  expect(structured('0.1.0')).toBe('auto');
+});
+
 test('a result is kept and cut before the client cuts it', () => {
   const limit = (name: string, resultChars: number) =>
     settingsFor({ ...DEFAULTS, limits: { ...DEFAULTS.limits, resultChars } }, { name }).limits.resultChars;
