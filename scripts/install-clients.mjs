@@ -49,7 +49,7 @@ async function main(args) {
   const { whereInstalled } = readJson(join(folder, 'package.json'));
   const packages = Object.entries(whereInstalled).map(([name, version]) => `${name}@${version}`);
   writeFileSync(join(more, 'package.json'), '{"private":true}');
-  return (await install(more, ['install', ...packages], fingerprint)) ? 0 : UNREACHABLE;
+  return (await install(more, ['install', '--legacy-peer-deps', ...packages], fingerprint)) ? 0 : UNREACHABLE;
 }
 
 if (isMain(import.meta.url)) await runMain(main);

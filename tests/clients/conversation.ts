@@ -23,14 +23,14 @@ export interface Home {
   remove(): void;
 }
 
-/** A home in which mcpx has its servers: toolboxes, and the desk of the fixtures. */
-export function makeHome(): Home {
+/** A home in which mcpx has its servers: toolboxes, and the desk of the fixtures; with these settings in its config. */
+export function makeHome(settings: Record<string, unknown> = {}): Home {
   const root = mkdtempSync(join(tmpdir(), 'mcpx-clients-'));
   const [home, cwd] = [join(root, 'home'), join(root, 'work')];
   mkdirSync(join(home, '.mcpx'), { recursive: true });
   mkdirSync(cwd);
   const mcpServers = { desk: { module: fixture('desk.mjs') }, math: { type: 'builtin' } };
-  writeFileSync(join(home, '.mcpx', 'config.json'), JSON.stringify({ mcpServers }));
+  writeFileSync(join(home, '.mcpx', 'config.json'), JSON.stringify({ mcpServers, ...settings }));
   const env = { HOME: home, USERPROFILE: home, PATH: process.env.PATH ?? '', NO_COLOR: '1' };
   return { home, cwd, env, remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }) };
 }

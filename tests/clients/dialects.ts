@@ -8,7 +8,10 @@ export interface ShownTool {
   called: string;
   namespace?: string | undefined;
   description: string;
+  /** Undefined while the client shows only the name; the model then has to search for the tool. */
   schema: any;
+  /** The tool through which the model calls this one, for clients that do not declare it. */
+  through?: string;
 }
 
 /** A result as the client shows it to the model. */
@@ -34,8 +37,11 @@ export interface Dialect {
   write(reply: Reply, turn: Turn, body: any): { type: string; text: string };
 }
 
-/** Clients put the name of the server before that of the tool. */
-const ownName = (name: string) => /^(?:mcp_+)?mcpx_+(.+)$/.exec(name)?.[1];
+/** The tools of mcpx, by their own names. */
+const OWN = new Set(['inspect', 'exec', 'exec_read', 'resources']);
+
+/** Most clients put the name of the server before that of the tool. */
+const ownName = (name: string) => /^(?:mcp_+)?mcpx[_-]+(.+)$/.exec(name)?.[1] ?? (OWN.has(name) ? name : undefined);
 
 const toolsOf = (all: { name: string; description?: string; schema: unknown; namespace?: string }[]): ShownTool[] =>
   all.flatMap(({ name: called, description = '', schema, namespace }) => {
@@ -175,4 +181,86 @@ const gemini: Dialect = {
   },
 };
 
-export const DIALECTS = [anthropic, responses, gemini];
+const partsOf = ({ content }: any): any[] => (typeof content === 'string' ? [{ text: content }] : (content ?? []));
+const textOf = (message: any): string =>
+  partsOf(message)
+    .map(({ text = '' }) => text)
+    .join('\n');
+
+/** The answer of a client's own search for tools. */
+const DECLARED = /<functions>/;
+
+/** The tools that Qwen Code names in the prompt, and declares in the answer of its search only. */
+function deferredTools({ tools = [], messages = [] }: any): ShownTool[] {
+  if (!tools.some(({ function: tool }: any) => tool.name === 'tool_call')) return [];
+  const answers = messages.filter(({ role }: any) => role === 'tool').map(textOf);
+  const declared = answers.filter((text: string) => DECLARED.test(text)).join('\n');
+  const schemas = [...declared.matchAll(/^<function>(.*)<\/function>$/gm)].map(([, json = '']) => JSON.parse(json));
+  const named = [
+    ...messages
+      .map(textOf)
+      .join('\n')
+      .matchAll(/^- "(mcp__mcpx__\w+)": "(.*)"$/gm),
+  ];
+  return toolsOf(
+    named.map(([, name = '', description = '']) => {
+      const found = schemas.find((one) => one.name === name);
+      return { name, description: found?.description ?? description, schema: found?.parametersJsonSchema };
+    }),
+  ).map((tool) => ({ ...tool, through: 'tool_call' }));
+}
+
+/** Returns the call by which a model runs a tool. */
+function callOf(turn: Turn, { tool: name, input }: Exclude<Reply, string>): { name: string; arguments: string } {
+  const tool = calledTool(turn, name);
+  if (tool.through === undefined) return { name: tool.called, arguments: JSON.stringify(input) };
+  const query = `select:${turn.tools.map(({ called }) => called).join(',')}`;
+  if (tool.schema === undefined) return { name: 'tool_search', arguments: JSON.stringify({ query }) };
+  return { name: tool.through, arguments: JSON.stringify({ name: tool.called, arguments: input }) };
+}
+
+/** https://platform.openai.com/docs/api-reference/chat */
+const chat: Dialect = {
+  path: /\/chat\/completions$/,
+  read: (body) => ({
+    tools: [
+      ...toolsOf((body.tools ?? []).map(({ function: tool }: any) => ({ ...tool, schema: tool.parameters }))),
+      ...deferredTools(body),
+    ],
+    results: (body.messages ?? []).reduce((all: ShownResult[], message: any) => {
+      const text = textOf(message);
+      if (message.role === 'tool' && !DECLARED.test(text)) all.push({ text, images: [] });
+      // Images are not allowed in the message of a tool, so some clients add a message of the user.
+      const urls = partsOf(message).map(({ image_url }) => image_url?.url ?? '');
+      all.at(-1)?.images.push(...urls.flatMap((url) => /^data:([^;]+);/.exec(url)?.[1] ?? []));
+      return all;
+    }, []),
+    words: JSON.stringify(body),
+  }),
+  write(reply, turn, { model, stream }) {
+    const isText = typeof reply === 'string';
+    const call = !isText && { id: `call_${++serial}`, type: 'function', function: callOf(turn, reply) };
+    const message = { role: 'assistant', content: isText ? reply : null };
+    const finish_reason = isText ? 'stop' : 'tool_calls';
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const head = { id: `chat_${++serial}`, created: 1, model };
+    if (stream !== true) {
+      const whole = { ...message, ...(call && { tool_calls: [call] }) };
+      const body = {
+        ...head,
+        object: 'chat.completion',
+        choices: [{ index: 0, message: whole, finish_reason }],
+        usage,
+      };
+      return { type: 'application/json', text: JSON.stringify(body) };
+    }
+    const delta = { ...message, ...(call && { tool_calls: [{ index: 0, ...call }] }) };
+    const chunks = [
+      { choices: [{ index: 0, delta, finish_reason: null }] },
+      { choices: [{ index: 0, delta: {}, finish_reason }], usage },
+    ].map((chunk) => `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...chunk })}\n\n`);
+    return { type: 'text/event-stream', text: `${chunks.join('')}data: [DONE]\n\n` };
+  },
+};
+
+export const DIALECTS = [anthropic, responses, gemini, chat];

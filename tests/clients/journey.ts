@@ -1,5 +1,6 @@
 /** The tests that hold for every client: what its model is shown of mcpx, of every kind of result, and after a restart. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CLIENTS } from '../../src/front/known-clients.ts';
 import { start } from '../e2e/program.ts';
 import { converse, type Home, makeHome, type Spoken } from './conversation.ts';
 import type { Reply, ShownResult } from './dialects.ts';
@@ -12,7 +13,7 @@ const desk = (tool: string, input: unknown = {}, more: Record<string, unknown> =
 });
 
 /** The id under which a long result was kept, from the answer that the model was shown. */
-const keptId = ({ text }: ShownResult) => /"result":"([^"]+)"/.exec(text)?.[1] ?? 'none';
+const keptId = (shown: ShownResult) => /"result":"([^"]+)"/.exec(unquoted(shown).text)?.[1] ?? 'none';
 
 /** The steps of the model, by name, in this order. */
 const STEPS = {
@@ -58,7 +59,13 @@ export function describeClient(client: Client, more: (shown: (name: Name) => Sho
 
     describeMenu(() => spoken);
     describeResults(shown);
+    describeImages(client, shown);
     more(shown);
+
+    const reads = client.reads ?? CLIENTS.find(({ title }) => title === client.title)?.reads;
+    test(`shows of a result with text and structuredContent: ${reads}`, async () => {
+      expect(await partsShown(client)).toBe(reads);
+    });
 
     test('works on after a restart of mcpx over HTTP', async () => {
       const results = await acrossRestart(client);
@@ -116,13 +123,8 @@ function describeResults(shown: (name: Name) => ShownResult): void {
     expect(text).not.toContain('"results"');
   });
 
-  test('shows an image beside its text', () => {
-    expect(shown('image').text).toContain('one pixel');
-    expect(shown('image').images).toEqual(['image/png']);
-  });
-
   test('shows the beginning of a long result, how to read on, and the part that was asked for', () => {
-    const { text } = shown('long');
+    const { text } = unquoted(shown('long'));
     expect(text).toContain('line 1 of the book');
     expect(text).not.toContain('line 5000 of the book');
     expect(text).toMatch(/inspect \{"result":"/);
@@ -135,11 +137,43 @@ function describeResults(shown: (name: Name) => ShownResult): void {
   });
 
   test('shows how a tool is called after a wrong call', () => {
-    // Gemini CLI shows a failed result as JSON.
-    const text = shown('mistake').text.replaceAll('\\"', '"');
+    const { text } = unquoted(shown('mistake'));
     expect(text).toContain('name: missing; you gave "who"');
     expect(text).toContain('example: exec {');
   });
+}
+
+function describeImages({ images }: Client, shown: (name: Name) => ShownResult): void {
+  test(
+    images === undefined ? 'shows an image beside its text' : `shows ${images} for an image, beside its text`,
+    () => {
+      const { text, images: seen } = shown('image');
+      expect(text).toContain('one pixel');
+      expect(seen).toEqual(images === undefined ? ['image/png'] : []);
+      expect(text.includes('iVBORw0KGgo')).toBe(images === 'base64 as text');
+    },
+  );
+}
+
+/** Some clients show results as JSON, Gemini CLI failed ones. */
+function unquoted({ text, images }: ShownResult): ShownResult {
+  return { text: text.replaceAll('\\"', '"'), images };
+}
+
+/** The parts of a result that reach the model, where mcpx sends text and structuredContent to every client. */
+async function partsShown(client: Client): Promise<string> {
+  const place = makeHome({ front: { structured: 'always' } });
+  try {
+    const { results } = await converse(client, place, [() => desk('list_guests', { count: 3 })], {
+      kind: 'documented',
+    });
+    const { text } = unquoted(results[0]!);
+    const [isText, isStructured] = [text.includes('guests[3]{id,name,city}:'), /"guests": ?\[\{/.test(text)];
+    if (isText && isStructured) return 'both';
+    return isText ? 'text' : isStructured ? 'structured' : 'nothing';
+  } finally {
+    place.remove();
+  }
 }
 
 /** Two calls over HTTP, with another process of mcpx for the second one. */

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { at, hostTarget } from '../../scripts/project.mjs';
 import { nodeLock } from '../../scripts/release/node.mjs';
+import type { KnownClient } from '../../src/front/known-clients.ts';
 import { EXECUTABLE } from '../e2e/program.ts';
 import { readMarkdown } from '../setup/markdown.ts';
 
@@ -19,23 +20,28 @@ export interface Client {
   prepare(home: string, modelUrl: string): Record<string, string>;
   /** The command line that asks a question and ends. */
   ask(question: string): string[];
+  /** The part of a result that reaches the model, if the client has no row in src/front/known-clients.ts. */
+  reads?: KnownClient['reads'];
+  /** Replaces an image in the request, for clients that do not show it to the model. */
+  images?: 'nothing' | 'base64 as text';
   /** Addresses that it tries whatever it is told; the proxy that it is given refuses. */
   tries?: RegExp;
 }
 
 /** Where scripts/install-clients.mjs puts them: those of the lockfile, and the others. */
-const FOLDERS = ['clients', 'more-clients'].map((folder) => at('.cache', folder, 'node_modules'));
+export const MORE = at('.cache', 'more-clients');
+const FOLDERS = [at('.cache', 'clients'), MORE].map((folder) => join(folder, 'node_modules'));
 
 /** Node of the version that the executable embeds, as the build has fetched it. */
-const pinnedNodeFile = at('.cache', 'node', nodeLock().version, hostTarget(), 'node');
+export const pinnedNodeFile = at('.cache', 'node', nodeLock().version, hostTarget(), 'node');
 
 /** The file of an installed package. */
-function installed(file: string): string | undefined {
+export function installed(file: string): string | undefined {
   return FOLDERS.map((folder) => join(folder, file)).find((path) => existsSync(path));
 }
 
 /** A script of an installed package, run by Node of the version that the executable embeds. */
-function script(file: string): string[] | undefined {
+export function script(file: string): string[] | undefined {
   const found = installed(file);
   return found === undefined || !existsSync(pinnedNodeFile) ? undefined : [pinnedNodeFile, found];
 }
@@ -48,9 +54,9 @@ export function snippetOf(heading: string): string {
 }
 
 /** The words of a command line in docs/clients.md after the name of the client. */
-const wordsOf = (heading: string) => snippetOf(heading).trim().split(/\s+/).slice(1);
+export const wordsOf = (heading: string) => snippetOf(heading).trim().split(/\s+/).slice(1);
 
-function write(file: string, text: string): void {
+export function write(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 }

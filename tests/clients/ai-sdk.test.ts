@@ -1,0 +1,5 @@
+/** AI SDK, the library in a minimal agent, with a scripted model: what the model is shown of mcpx. */
+import { aiSdk } from './agents.ts';
+import { describeClient } from './journey.ts';
+
+describeClient(aiSdk);

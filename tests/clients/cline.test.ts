@@ -1,0 +1,5 @@
+/** Cline, the shipped program, with a scripted model: what the model is shown of mcpx. */
+import { cline } from './chat-programs.ts';
+import { describeClient } from './journey.ts';
+
+describeClient(cline);
