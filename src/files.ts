@@ -42,7 +42,7 @@ export interface WriteOptions {
  * Replaces a file atomically: a reader sees the old text or the new one, never a part. A symbolic link stays a link;
  * owner and mode are kept.
  */
-export function writeFileAtomic(file: string, text: string, { sync = true }: WriteOptions = {}): void {
+export function writeFileAtomic(file: string, text: string | Uint8Array, { sync = true }: WriteOptions = {}): void {
   const target = followLink(file);
   const temp = writeTemp(target, text, { sync, like: statSync(target, { throwIfNoEntry: false }) });
   try {
@@ -181,7 +181,7 @@ interface TempOptions {
 }
 
 /** Writes a temporary file and returns its path. If a step fails, for example on a full disk, it is removed again. */
-function writeTemp(file: string, text: string, { sync, like }: TempOptions): string {
+function writeTemp(file: string, text: string | Uint8Array, { sync, like }: TempOptions): string {
   removeAbandonedTemps(dirname(file), basename(file));
   const name = `.${basename(file)}.${machine()}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`;
   const temp = join(dirname(file), name);

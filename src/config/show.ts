@@ -39,9 +39,14 @@ function describeProfile({ enabled, servers, front, ...filters }: Profile, all: 
   };
 }
 
-/** Returns one entry of `mcpServers` without fields that have their default value. */
+/** Returns one entry of `mcpServers` without fields that have their default value, with secrets masked. */
 export function describeServer(spec: ServerSpec): JsonRecord {
-  const { name: _name, title: _title, label: _label, place: _place, type, ...fields } = redactSpec(spec);
+  return serverEntry(redactSpec(spec));
+}
+
+/** Like `describeServer`, with secrets as they are, to be written into a config file. */
+export function serverEntry(spec: ServerSpec): JsonRecord {
+  const { name: _name, title: _title, label: _label, place: _place, type, ...fields } = spec;
   const entries = Object.entries(fields).filter(([key, value]) => !isDefault(key, value));
   const shown = entries.map(([key, value]) => [key, written(SERVER[key as keyof typeof SERVER], value)]);
   return { type, ...Object.fromEntries(shown) };
