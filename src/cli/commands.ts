@@ -16,6 +16,13 @@ const HOST: Option = { flags: '--host <address>', doc: 'address to listen on (de
 const PORT: Option = { flags: '--port <number>', doc: 'port to listen on (default 3095, 0 = any free port)' };
 const LOG: Option = { flags: '--log-level <level>', doc: 'log level: silent, error, warn, info or debug' };
 
+const YES: Option = { flags: '-y, --yes', doc: 'make the changes without a question' };
+const PRINT: Option = { flags: '--print', doc: 'show the changes and make none' };
+const MOVE_SECRETS: Option = {
+  flags: '--move-secrets',
+  doc: 'put literal secrets of imported servers into ~/.mcpx/secrets.env',
+};
+
 const SOURCE = [CONFIG, PROFILE, DEMO];
 
 export const GLOBAL_OPTIONS: Option[] = [
@@ -146,6 +153,39 @@ export const COMMANDS: Command[] = [
     group: 'Use',
     options: [JSON_OUT],
     load: () => import('./stats.ts'),
+  },
+  {
+    usage: 'init',
+    summary: 'import the servers of your clients, and connect mcpx to the clients instead of them',
+    group: 'Configure',
+    options: [CONFIG, YES, PRINT, MOVE_SECRETS],
+    examples: ['mcpx init', 'mcpx init --print'],
+    load: () => import('./init.ts'),
+  },
+  {
+    usage: 'import [source]',
+    summary: 'copy servers from a client, a file, stdin (-) or all clients into the config',
+    group: 'Configure',
+    options: [CONFIG, YES, PRINT, MOVE_SECRETS, JSON_OUT],
+    examples: ['mcpx import cursor', 'mcpx import ./mcp.json', 'mcpx import --print'],
+    load: () => import('./import.ts'),
+  },
+  {
+    usage: 'setup [client]',
+    summary: 'connect mcpx to a client, or list the clients',
+    group: 'Configure',
+    options: [
+      CONFIG,
+      { flags: '--all', doc: 'all clients that were found' },
+      { flags: '--replace', doc: 'also take out the servers that mcpx has' },
+      { flags: '--scope <scope>', doc: 'user (default) or project: the file of the client in the working directory' },
+      PRINT,
+      { flags: '--undo', doc: 'restore the files as they were before mcpx changed them' },
+      YES,
+      JSON_OUT,
+    ],
+    examples: ['mcpx setup', 'mcpx setup claude-code', 'mcpx setup --all --replace', 'mcpx setup --all --undo'],
+    load: () => import('./setup.ts'),
   },
   {
     usage: 'lock',

@@ -1,7 +1,7 @@
 /** `mcpx tokens`: prints the tokens that clients read before the first question, with and without mcpx, and what they truncate. */
 import type { App } from '../app/app.ts';
 import type { Tool } from '../catalog/listing.ts';
-import type { Settings } from '../config/config.ts';
+import type { Config, Settings } from '../config/config.ts';
 import { menuParts } from '../front/compact/menu.ts';
 import { CLIENTS, descriptionLimit, type KnownClient } from '../front/known-clients.ts';
 import { type Offered, offeredBy, type Seen, seenBy } from '../front/shown-to-model.ts';
@@ -47,22 +47,36 @@ interface Costs {
 }
 
 export function run(invocation: Invocation): Promise<number> {
-  return withApp(invocation, async (app, { settings, profiles }) => {
-    const wait = longestOf(
-      profiles.flatMap(({ servers }) => servers),
-      settings.connect,
-    );
-    await whileWaiting('starting the servers', app.listed(undefined, wait), invocation.stop);
-    const servers = app.router().servers();
-    if (servers.length === 0) noteNoServers();
-    for (const server of servers.filter(({ entry }) => entry.listing.kind !== 'listed')) {
-      status.warn(whyUnreachable(server));
-    }
-    const costs = await costsOf(app, servers, { settings, stop: invocation.stop });
+  return withApp(invocation, async (app, config) => {
+    const costs = await measure(app, config, invocation.stop);
     if (invocation.flags.has('json')) await printJson(costs);
     else await print(report(costs));
     return 0;
   });
+}
+
+/** Lists the servers and returns one sentence with the tokens of all clients without known limits. */
+export function savingText(invocation: Invocation): Promise<string> {
+  return withApp(invocation, async (app, config) => {
+    const { total } = await measure(app, config, invocation.stop);
+    const [without, now] = [total.without, total.with].map((count) => `≈ ${count.toLocaleString('en-US')}`);
+    return `tokens that a model reads before the first question: ${without} without mcpx, ${now} with mcpx${compared(total)}`;
+  });
+}
+
+/** Waits until every server is listed or has failed, reports the failed ones, and counts. */
+async function measure(app: App, { settings, profiles }: Config, stop: AbortSignal): Promise<Costs> {
+  const wait = longestOf(
+    profiles.flatMap(({ servers }) => servers),
+    settings.connect,
+  );
+  await whileWaiting('starting the servers', app.listed(undefined, wait), stop);
+  const servers = app.router().servers();
+  if (servers.length === 0) noteNoServers();
+  for (const server of servers.filter(({ entry }) => entry.listing.kind !== 'listed')) {
+    status.warn(whyUnreachable(server));
+  }
+  return costsOf(app, servers, { settings, stop });
 }
 
 interface Asking {
