@@ -1,4 +1,4 @@
-/** Parses a regular expression of a JSON schema, and builds a text that matches it. */
+/** Parses a regular expression of a JSON schema or of a search, and builds a text that matches it. */
 
 /** Inclusive ranges of code points. */
 type Chars = readonly (readonly [number, number])[];
@@ -7,7 +7,9 @@ export type Node =
   | { kind: 'chars'; chars: Chars }
   | { kind: 'sequence'; parts: Node[] }
   | { kind: 'choice'; options: Node[] }
-  | { kind: 'repeat'; part: Node; least: number; most: number };
+  | { kind: 'repeat'; part: Node; least: number; most: number; lazy?: true }
+  | { kind: 'group'; part: Node }
+  | { kind: 'assert'; at: 'start' | 'end' | 'word' | 'no word' };
 
 export interface Pattern {
   node: Node;
@@ -72,10 +74,15 @@ function complement(chars: Chars): Chars {
   return gaps;
 }
 
+export interface ParseOptions {
+  /** Accepts `^`, `$` and `\\b` everywhere, as nodes of the tree; otherwise `^` and `$` only around an alternative. */
+  assertions?: boolean;
+}
+
 /** Returns the syntax tree, or undefined for unsupported syntax: look-around, back references, properties. */
-export function parsePattern(source: string): Pattern | undefined {
+export function parsePattern(source: string, { assertions = false }: ParseOptions = {}): Pattern | undefined {
   if (source.length > MAX_LENGTH || !compiles(source)) return undefined;
-  const reader = new Reader(source);
+  const reader = new Reader(source, assertions);
   const node = reader.choice(0);
   if (node === undefined || !reader.done) return undefined;
   return { node, anchored: reader.anchors === reader.alternatives };
@@ -96,9 +103,11 @@ class Reader {
   alternatives = 0;
   private position = 0;
   private readonly points: string[];
+  private readonly assertions: boolean;
 
-  constructor(source: string) {
+  constructor(source: string, assertions: boolean) {
     this.points = [...source];
+    this.assertions = assertions;
   }
 
   get done(): boolean {
@@ -119,23 +128,38 @@ class Reader {
 
   private sequence(nesting: number): Node | undefined {
     const parts: Node[] = [];
-    if (nesting === 0) {
+    if (nesting === 0 && !this.assertions) {
       this.alternatives += 1;
       if (this.take('^')) this.anchors += 1;
     }
     while (!this.done && this.peek() !== '|' && this.peek() !== ')') {
       // `$` is skipped at the end of an alternative, because it does not affect the length of a match; elsewhere it
       // is unsupported.
-      if (nesting === 0 && this.peek() === '$' && [undefined, '|'].includes(this.points[this.position + 1])) {
+      if (
+        nesting === 0 &&
+        !this.assertions &&
+        this.peek() === '$' &&
+        [undefined, '|'].includes(this.points[this.position + 1])
+      ) {
         this.position += 1;
         continue;
       }
-      const part = this.atom(nesting);
+      const part = this.assertion() ?? this.atom(nesting);
       const repeated = part && this.repeated(part);
       if (repeated === undefined) return undefined;
       parts.push(repeated);
     }
     return { kind: 'sequence', parts };
+  }
+
+  private assertion(): Node | undefined {
+    if (!this.assertions) return undefined;
+    if (this.take('^')) return { kind: 'assert', at: 'start' };
+    if (this.take('$')) return { kind: 'assert', at: 'end' };
+    const escaped = this.peek() === '\\' ? this.points[this.position + 1] : undefined;
+    if (escaped !== 'b' && escaped !== 'B') return undefined;
+    this.position += 2;
+    return { kind: 'assert', at: escaped === 'b' ? 'word' : 'no word' };
   }
 
   private atom(nesting: number): Node | undefined {
@@ -148,9 +172,11 @@ class Reader {
   }
 
   private group(nesting: number): Node | undefined {
-    if (this.take('?') && !this.take(':')) return undefined;
+    const special = this.take('?');
+    if (special && !this.take(':')) return undefined;
     const inner = this.choice(nesting + 1);
-    return this.take(')') ? inner : undefined;
+    if (!this.take(')') || inner === undefined) return undefined;
+    return special ? inner : { kind: 'group', part: inner };
   }
 
   private set(): Chars | undefined {
@@ -192,14 +218,16 @@ class Reader {
     const rest = this.points.slice(this.position, this.position + 12).join('');
     const match = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(rest);
     if (!match) return this.peek() === '{' ? undefined : part;
+    const lazy = match[0].length > 1 && match[0].endsWith('?') ? ({ lazy: true } as const) : {};
     this.position += [...match[0]].length;
     const [, sign, from, comma, to] = match;
     if (sign !== undefined) {
-      return { kind: 'repeat', part, least: sign === '+' ? 1 : 0, most: sign === '?' ? 1 : Number.POSITIVE_INFINITY };
+      const most = sign === '?' ? 1 : Number.POSITIVE_INFINITY;
+      return { kind: 'repeat', part, least: sign === '+' ? 1 : 0, most, ...lazy };
     }
     const least = Number(from);
     const most = to === '' ? (comma === '' ? least : Number.POSITIVE_INFINITY) : Number(to);
-    return { kind: 'repeat', part, least, most };
+    return { kind: 'repeat', part, least, most, ...lazy };
   }
 
   private peek(): string {
@@ -235,6 +263,8 @@ function asNode(chars: Chars | undefined): Node | undefined {
 export function sampleOf(node: Node): string | undefined {
   if (node.kind === 'chars') return pleasant(node.chars);
   if (node.kind === 'choice') return node.options[0] && sampleOf(node.options[0]);
+  if (node.kind === 'group') return sampleOf(node.part);
+  if (node.kind === 'assert') return '';
   const parts = node.kind === 'sequence' ? node.parts : new Array<Node>(Math.min(node.least, 1000)).fill(node.part);
   const texts = parts.map(sampleOf);
   return texts.includes(undefined) ? undefined : texts.join('');

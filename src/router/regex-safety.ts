@@ -38,6 +38,8 @@ class Survey {
   part(node: Node): Part | undefined {
     if (node.kind === 'chars') return this.position(node.chars);
     if (node.kind === 'sequence') return this.sequence(node.parts);
+    if (node.kind === 'group') return this.part(node.part);
+    if (node.kind === 'assert') return undefined;
     return node.kind === 'choice' ? this.choice(node.options) : this.repeat(node);
   }
 
