@@ -6,7 +6,7 @@ import type { Inputs } from '../mcp/multi-round-trip.ts';
 import type { Access, Kind } from '../policy/access.ts';
 import type { Connection } from '../upstream/connection-interface.ts';
 import type { Params } from '../wire/message.ts';
-import type { Confirm } from './confirmation.ts';
+import type { Confirm, JointCalls } from './confirmation.ts';
 import type { ClientHandle } from './server-requests.ts';
 
 /** The result of a tool as the upstream sent it, with its unknown fields. */
@@ -62,6 +62,8 @@ export interface ToolCall extends RequestContext, Questioned {
   mode?: 'checked' | 'verbatim';
   /** Receives warnings about arguments that passed the check. */
   noted?: (notes: string[]) => void;
+  /** The calls that the user confirms together, this one among them. */
+  together?: JointCalls;
   /** Returns an error if the downstream refuses to run this tool. */
   unwanted?: ((tool: Tool) => McpxError | undefined) | undefined;
 }
