@@ -188,14 +188,17 @@ const EXCEPTIONS = [
   'catalog/pins/lock-comparison.ts',
   'catalog/pins/shown-definitions.ts',
   'catalog/search/ranking.ts',
+  'front/compact/dialect.ts',
   'front/compact/inspect-tool.ts',
   'front/compact/resources-tool.ts',
   'front/compact/result-store.ts',
-  'front/compact/results.ts',
+  'front/compact/result-values.ts',
+  'front/compact/select.ts',
   'front/compact/tool-definitions.ts',
   'listen/http/guard.ts',
   'upstream/process/orphans.ts',
   'upstream/sharing/pool-entry.ts',
+  'upstream/toolbox/line-diff.ts',
   'upstream/transports/module-server.ts',
 ];
 

@@ -4,8 +4,8 @@ import { maskedText } from '../client-config/masked-text.ts';
 import type { Format } from '../client-config/text-editor.ts';
 import { environmentOf, lookup } from '../config/environment.ts';
 import { McpxError } from '../errors.ts';
+import { compareLines } from '../upstream/toolbox/line-diff.ts';
 import type { Invocation } from './command.ts';
-import { compareLines } from './line-diff.ts';
 import { paint, paintAnswer } from './output.ts';
 import { askOnTerminal, TERMINAL, type Terminal } from './question.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
-import { partOf, valuesOf } from '../front/compact/results.ts';
+import { givenBy, partOf, readResult } from '../front/compact/result-values.ts';
 import { compileProjection, type Projection } from '../front/compact/select.ts';
 import { type Located, locate } from '../front/compact/tool-target.ts';
 import type { ToolResult } from '../router/router.ts';
@@ -93,13 +93,13 @@ function readArgsFile(file: string): string {
 
 /** Prints only the selected part: text unchanged, other values as JSON. */
 async function showPart(result: ToolResult, select: Projection, flags: Flags): Promise<number> {
-  const values = valuesOf(result);
-  if (values.length === 0) {
-    throw new McpxError('failed', 'the tool ran, but its result is not JSON, so --select cannot be applied', {
+  const reading = readResult(result);
+  if (reading.texts.length === 0 && result.structuredContent === undefined) {
+    throw new McpxError('failed', 'the tool ran, but its result has no text, so --select cannot be applied', {
       hint: 'run it without --select to see the result',
     });
   }
-  const part = partOf(values, select);
+  const { part } = partOf(givenBy(reading), select);
   if (typeof part === 'string' && !flags.has('json')) await print(part);
   else await printJson(part);
   return 0;

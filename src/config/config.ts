@@ -156,6 +156,7 @@ export interface Settings {
   health: { enabled: boolean; interval: number; failures: number };
   limits: {
     resultChars: number;
+    keepChars: number;
     /** The limit of a result in UTF-8 bytes, for clients that limit bytes. It cannot be set in a file. */
     resultBytes?: number;
     resultStore: number;
@@ -239,6 +240,7 @@ export const DEFAULTS: Settings = {
   health: { enabled: true, interval: 30 * SECOND, failures: 3 },
   limits: {
     resultChars: 40_000,
+    keepChars: 16_000,
     resultStore: 1024 * MIB,
     concurrentCalls: 2048,
     children: 256,
@@ -255,10 +257,7 @@ export const DEFAULTS: Settings = {
 };
 
 /** The toolboxes inside mcpx, for servers of type `builtin`. */
-export const BUILTINS = ['time', 'math', 'memory'] as const;
-
-/** Built-in servers of earlier versions. */
-export const REMOVED_BUILTINS = ['text', 'json'] as const;
+export const BUILTINS = ['time', 'text', 'math', 'memory', 'json'] as const;
 
 export type ProfileWord = 'profile' | 'schema';
 

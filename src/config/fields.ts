@@ -190,6 +190,7 @@ export const SETTINGS = {
   }),
   limits: group('Bounds.', {
     resultChars: whole('Characters of a result; the rest is kept and read with "inspect".', 1),
+    keepChars: whole('Characters from which a result is kept for later calls, even if all of it is shown.', 1),
     resultStore: size('Space for such rests, on disk: half of it for one token, a quarter for one client.', 0),
     concurrentCalls: whole(
       'Calls in flight at once, over all servers; one client, or one server, gets at most three quarters.',

@@ -4,7 +4,6 @@ import {
   BUILTINS,
   type BuiltinServer,
   type ModuleServer,
-  REMOVED_BUILTINS,
   type RemoteServer,
   type ServerType,
   type StdioServer,
@@ -160,13 +159,8 @@ function readBuiltin(server: Written, parts: ServerFields, findings: Diagnostics
   const written = parts.part('builtin');
   const builtin = written === undefined ? server.name : written.value;
   if (BUILTINS.some((name) => name === builtin)) return { type: 'builtin', builtin: String(builtin) };
-  const isRemoved = REMOVED_BUILTINS.some((name) => name === builtin);
-  const offered = `the toolboxes are ${listText(BUILTINS, 'and')}`;
-  const hint = isRemoved
-    ? `${offered}; remove the entry of server "${server.name}", or run an MCP server from npm instead`
-    : (didYouMean(String(builtin), BUILTINS) ?? offered);
-  const why = isRemoved ? ' any more' : '';
-  const message = `there is no builtin server ${JSON.stringify(builtin)}${why}`;
+  const hint = didYouMean(String(builtin), BUILTINS) ?? `the toolboxes are ${listText(BUILTINS, 'and')}`;
+  const message = `there is no builtin server ${JSON.stringify(builtin)}`;
   findings.error({ message, place: written?.place ?? server.place, hint });
   return undefined;
 }

@@ -163,7 +163,7 @@ describe('confirmation', () => {
   });
 });
 
-test('in a batch every call is asked about by itself, and a no stops that one only', async () => {
+test('in a batch every call is asked about by itself, and with "onError": "continue" a no stops that one only', async () => {
   const { deps, sent } = stage(ASKING);
   const identity = { key: 'k', capabilities: { elicitation: {} } };
   const front = openFront('compact', { ...deps, identity }, { key: 'k', notify: () => undefined });
@@ -173,7 +173,7 @@ test('in a batch every call is asked about by itself, and a no stops that one on
     return { action: String(message).includes('"files.write"') ? 'decline' : 'accept' };
   };
   const calls = ['read', 'write', 'plain'].map((tool_name) => ({ server_name: 'files', tool_name }));
-  const params = { name: 'exec', arguments: { calls } };
+  const params = { name: 'exec', arguments: { calls, onError: 'continue' } };
   const exchange = { signal: new AbortController().signal, ask };
   const result = JSON.stringify(await front.request({ method: 'tools/call', params }, exchange));
   expect(questions).toHaveLength(2);

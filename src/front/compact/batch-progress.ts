@@ -1,10 +1,11 @@
 /** Combines the progress of several calls into one progress value that only increases. */
 import type { Params } from '../../wire/message.ts';
+import type { Place } from './batch.ts';
 
 export interface SharedProgress {
-  /** Returns the progress handler of call `index`, in place of the client's own. */
-  of(index: number): { progress: (params: Params) => void };
-  done(index: number): void;
+  /** Returns the progress handler of a call, in place of the client's own. */
+  of(place: Place): { progress: (params: Params) => void };
+  done(place: Place): void;
 }
 
 /** The minimum increase per notification, too small to be visible; heartbeats are progress too. */
@@ -19,15 +20,27 @@ export function shareProgress(calls: number, send: ((params: Params) => void) | 
     last = Math.min(calls, Math.max(sum, last + LEAST_STEP));
     send({ progress: last, total: calls, ...(typeof message === 'string' && { message }) });
   };
+  const reportOf = (index: number) => ({
+    progress({ progress, total, message }: Params) {
+      const part = Number(progress) / Number(total);
+      if (part > (parts[index] ?? 0)) parts[index] = Math.min(part, 0.99);
+      tell(typeof message === 'string' ? `[${index}] ${message}` : undefined);
+    },
+  });
+  /** The elements of an `each` share the progress of their call. */
+  const inner = new Map<number, SharedProgress | undefined>();
+  const innerOf = ({ index, of }: Place) => {
+    if (!inner.has(index)) inner.set(index, shareProgress(of ?? 1, reportOf(index).progress));
+    return inner.get(index);
+  };
   return {
-    of: (index) => ({
-      progress({ progress, total, message }) {
-        const part = Number(progress) / Number(total);
-        if (part > (parts[index] ?? 0)) parts[index] = Math.min(part, 0.99);
-        tell(typeof message === 'string' ? `[${index}] ${message}` : undefined);
-      },
-    }),
-    done(index) {
+    of: (place) => {
+      const { index, element } = place;
+      return (element === undefined ? undefined : innerOf(place)?.of({ index: element })) ?? reportOf(index);
+    },
+    done(place) {
+      const { index, element } = place;
+      if (element !== undefined) return innerOf(place)?.done({ index: element });
       parts[index] = 1;
       tell(undefined);
     },

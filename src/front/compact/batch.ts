@@ -1,30 +1,52 @@
-/** Runs a batch of calls: in parallel unless one refers to another's result, each with its own result or error. */
+/** Runs a batch of calls in order, read-only ones at the same time; a failure stops the rest unless told otherwise. */
 import { McpxError } from '../../errors.ts';
-import { isLosslessNumber, parseLossless, plain } from '../../lossless-json.ts';
+import { parseLossless } from '../../lossless-json.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import { MAX_CALLS } from './dialect.ts';
+import { isAbsent, MAX_CALLS } from './call-count.ts';
+import { createFanOut, type Elements } from './fan-out.ts';
+import { callsIn, type Scope, type StoredResults } from './reference-lookup.ts';
+import type { Given } from './result-values.ts';
 
-/** Maximum nesting depth of references in the arguments of a call. */
-const MAX_DEPTH = 32;
+/** Maximum number of calls at the same time: one batch must not use up the client's share of all calls. */
+const MAX_PARALLEL = 8;
 
-/** The outcome of one call: the result for the client, and the values that later calls may refer to. */
-export interface BatchSlot<T> {
+/** The outcome of one call: the result for the client, and what later calls may refer to (absent if it failed). */
+export interface Ran<T> {
   shown: T;
-  /**
-   * Alternative JSON values of the result; a reference uses the first one that contains its path. Absent for a failed
-   * call; calls that refer to it do not run.
-   */
-  values?: unknown[];
+  given?: Given;
 }
+
+/** The position of a call in a batch, and of an element in its `each`. */
+export interface Place {
+  index: number;
+  element?: number;
+  /** Number of elements of the `each`. */
+  of?: number;
+}
+
+export type Outcome<T> = { shown: T } | { elements: Elements<T> } | { skippedAfter: number };
 
 export interface BatchOptions<T> {
-  run(call: Params, index: number): Promise<BatchSlot<T>>;
-  /** Returns the result for a failed call; the other calls continue. */
-  failed(error: unknown, index: number): T;
+  /** Returns the call with its references replaced. */
+  resolve(call: Params, scope: Scope): Promise<Params>;
+  run(call: Params, place: Place, together?: { arguments: unknown[] }): Promise<Ran<T>>;
+  /** Returns the result for a failed call. */
+  failed(error: unknown, place: Place): T;
+  isReadOnly(call: Params): Promise<boolean>;
+  stored: StoredResults;
 }
 
-/** Reads the calls of a batch: at most twenty objects, as an array or as its JSON text. */
-export function readCalls(given: unknown): Params[] {
+/** A batch as the client wrote it. */
+export interface Batch {
+  calls: Params[];
+  /** Runs all calls at the same time, except that a call waits for those that it refers to. */
+  parallel: boolean;
+  /** Undefined lets a failure stop later calls, and the elements of one `each` go on. */
+  onError: 'stop' | 'continue' | undefined;
+}
+
+/** Reads the calls of a batch: an array or its JSON text. Throws if it could not be run as a whole. */
+export function readBatch({ calls: given, parallel, onError }: Params): Batch {
   const calls = typeof given === 'string' ? parsed(given) : given;
   if (!Array.isArray(calls) || !calls.every(isRecord)) {
     throw new McpxError('arguments', '"calls" must be a list of calls', {
@@ -36,7 +58,24 @@ export function readCalls(given: unknown): Params[] {
   }
   const nested = calls.findIndex((call) => call.calls !== undefined);
   if (nested >= 0) throw new McpxError('arguments', `call ${nested} is itself a batch: list its calls with the others`);
-  return calls;
+  if (onError !== undefined && onError !== null && onError !== 'stop' && onError !== 'continue') {
+    throw new McpxError('arguments', '"onError" must be "stop" or "continue"');
+  }
+  return {
+    calls: calls.map(readCall),
+    parallel: parallel === true || parallel === 'true',
+    onError: onError ?? undefined,
+  };
+}
+
+/** Parses arguments and lists that arrive as JSON text, because they may contain references. */
+function readCall(call: Params): Params {
+  const { arguments: args, each } = call;
+  const isText = (value: unknown, opening: string): value is string =>
+    typeof value === 'string' && value.trimStart().startsWith(opening);
+  const object = isText(args, '{') ? parsed(args) : undefined;
+  const list = isText(each, '[') || isText(each, '{') ? parsed(each) : undefined;
+  return { ...call, ...(isRecord(object) && { arguments: object }), ...(list !== undefined && { each: list }) };
 }
 
 function parsed(text: string): unknown {
@@ -47,120 +86,89 @@ function parsed(text: string): unknown {
   }
 }
 
-export function runBatch<T>(calls: Params[], { run, failed }: BatchOptions<T>): Promise<T[]> {
-  const slots: Promise<BatchSlot<T>>[] = [];
-  for (const [index, call] of calls.entries()) {
-    const begin = async (): Promise<BatchSlot<T>> => {
-      try {
-        const args = readArguments(call.arguments);
-        const values = new Map<number, unknown[]>();
-        for (const earlier of referencesIn(args, index)) {
-          // References point to earlier calls only, so there are no cycles.
-          const readings = (await slots[earlier])?.values;
-          if (readings === undefined) {
-            throw new McpxError('arguments', `not run: it refers to call ${earlier}, which failed`);
-          }
-          values.set(earlier, readings);
-        }
-        return await run(args === undefined ? call : { ...call, arguments: filledIn(args, values, 0) }, index);
-      } catch (error) {
-        return { shown: failed(error, index) };
-      }
-    };
-    slots.push(begin());
+interface Step<T> {
+  outcome: Outcome<T>;
+  given?: Given | undefined;
+  isFailed: boolean;
+}
+
+/** Returns the outcomes in the order of the calls. Throws before any call runs if an `each` is known to be too long. */
+export async function runBatch<T>(batch: Batch, options: BatchOptions<T>): Promise<Outcome<T>[]> {
+  const { calls, parallel, onError } = batch;
+  const { resolve, run, failed, isReadOnly, stored } = options;
+  const steps: Promise<Step<T>>[] = [];
+  const wanted = new Set(calls.flatMap(calledBy));
+  const limited = createLimiter(MAX_PARALLEL);
+  const scopeOf = (own: number): Scope => ({ own, stored, earlier: async (call) => (await steps[call])?.given });
+  const plain = calls.filter(({ each }) => isAbsent(each)).length;
+  const fanOut = createFanOut({ ...options, ...batch, limited, scopeOf, room: MAX_CALLS - plain });
+  await fanOut.prepare();
+
+  async function runOne(call: Params, index: number): Promise<Step<T>> {
+    try {
+      const whole = await resolve(call, scopeOf(index));
+      const { shown, given } = await limited(() => run(whole, { index }));
+      return { outcome: { shown }, isFailed: given === undefined, ...(wanted.has(index) && { given }) };
+    } catch (error) {
+      return { outcome: { shown: failed(error, { index }) }, isFailed: true };
+    }
   }
-  return Promise.all(slots.map(async (slot) => (await slot).shown));
-}
 
-/** Parses arguments that arrive as JSON text, because they may contain references. */
-function readArguments(given: unknown): unknown {
-  if (typeof given !== 'string') return given;
-  const value = parsed(given);
-  return isRecord(value) ? value : given;
-}
-
-/** Returns the text of a reference, which is an object whose only key is `$from`. */
-function referenceOf(value: unknown): string | undefined {
-  if (!isRecord(value) || !Object.hasOwn(value, '$from') || Object.keys(value).length !== 1) return undefined;
-  return typeof value.$from === 'string' ? value.$from : JSON.stringify(value.$from);
-}
-
-/** Returns the calls that a value refers to; throws for a reference to a call that is not earlier. */
-function referencesIn(value: unknown, own: number, depth = 0): Set<number> {
-  const reference = referenceOf(value);
-  if (reference !== undefined) return new Set([readReference(reference, own).index]);
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return new Set();
-  return new Set(Object.values(value).flatMap((inner) => [...referencesIn(inner, own, depth + 1)]));
-}
-
-interface Reference {
-  index: number;
-  path: (string | number)[];
-}
-
-/** A step of a path: `.name`, `[0]` or `["any name"]`. */
-const STEP = /^(?:\.([^.[\]"]+)|\[(-?\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\])/;
-
-function readReference(text: string, own: number): Reference {
-  const start = /^\d{1,3}(?=[.[]|$)/.exec(text)?.[0];
-  const path: Reference['path'] = [];
-  let rest = start === undefined ? 'x' : text.slice(start.length);
-  for (let step = STEP.exec(rest); step !== null; step = STEP.exec(rest)) {
-    const [whole, name, at, quoted] = step;
-    path.push(at !== undefined ? Number(at) : (name ?? String(JSON.parse(quoted ?? '""'))));
-    rest = rest.slice(whole.length);
+  async function runStep(call: Params, index: number): Promise<Step<T>> {
+    if (isAbsent(call.each)) return runOne(call, index);
+    try {
+      const { elements, given, isFailed } = await fanOut.run(call, index);
+      return { outcome: { elements }, given, isFailed };
+    } catch (error) {
+      return { outcome: { shown: failed(error, { index }) }, isFailed: true };
+    }
   }
-  if (rest !== '') {
-    throw new McpxError('arguments', `${JSON.stringify(text)} is no reference`, {
-      hint: 'write the number of an earlier call and a path in its result, such as {"$from": "0.items[0].id"}',
-    });
+
+  /** Returns the end of the group that begins here: one call, or all the read-only calls that follow each other. */
+  async function groupEnd(from: number): Promise<number> {
+    if (parallel) return calls.length;
+    let end = from;
+    while (end < calls.length && (await isReadOnly(calls[end] as Params))) end += 1;
+    return Math.max(end, from + 1);
   }
-  const index = Number(start);
-  if (index >= own) {
-    const which = own === 0 ? 'the first call has none before it' : `this is call ${own}`;
-    throw new McpxError('arguments', `"$from" ${JSON.stringify(text)} must name an earlier call: ${which}`);
+
+  for (let from = 0; from < calls.length; ) {
+    const end = await groupEnd(from);
+    for (let index = from; index < end; index += 1) steps.push(runStep(calls[index] as Params, index));
+    const done = await Promise.all(steps.slice(from));
+    const bad = onError === 'continue' ? -1 : done.findIndex(({ isFailed }) => isFailed);
+    const outcome: Outcome<T> = { skippedAfter: from + bad };
+    if (bad >= 0) while (steps.length < calls.length) steps.push(Promise.resolve({ outcome, isFailed: true }));
+    from = steps.length;
   }
-  return { index, path };
+  return (await Promise.all(steps)).map(({ outcome }) => outcome);
 }
 
-function filledIn(value: unknown, values: ReadonlyMap<number, unknown[]>, depth: number): unknown {
-  const reference = referenceOf(value);
-  if (reference !== undefined) return lookUp(reference, values);
-  if (depth > MAX_DEPTH) return value;
-  if (Array.isArray(value)) return value.map((inner) => filledIn(inner, values, depth + 1));
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledIn(inner, values, depth + 1)]));
-}
-
-function lookUp(text: string, values: ReadonlyMap<number, unknown[]>): unknown {
-  const { index, path } = readReference(text, Infinity);
-  const found = (values.get(index) ?? []).map((value) => follow(value, path, String(index)));
-  const there = found.find((one) => one.missing === undefined);
-  if (there !== undefined) return there.value;
-  const last = found.at(-1);
-  throw nothingAt(text, last?.missing ?? '', plain(last?.value));
-}
-
-/** Returns the value at the end of a path, or the last value that exists and its path. */
-function follow(from: unknown, path: Reference['path'], start: string): { value: unknown; missing?: string } {
-  let value = from;
-  let at = start;
-  for (const step of path) {
-    const key = typeof step === 'number' && step < 0 && Array.isArray(value) ? value.length + step : step;
-    const isHolder = typeof value === 'object' && value !== null && !isLosslessNumber(value);
-    if (!isHolder || !Object.hasOwn(value as object, key)) return { value, missing: at };
-    value = (value as Record<string | number, unknown>)[key];
-    at += typeof step === 'number' ? `[${step}]` : `.${step}`;
+/** Returns the earlier calls whose results a call needs; results that no call needs are not kept meanwhile. */
+function calledBy({ arguments: args, each }: Params, own: number): number[] {
+  const list = typeof each === 'string' ? { $from: each } : each;
+  try {
+    return callsIn([args, list], own);
+  } catch {
+    // The call itself reports the reference.
+    return [];
   }
-  return { value };
 }
 
-function nothingAt(text: string, at: string, value: unknown): McpxError {
-  const what =
-    typeof value !== 'object' || value === null
-      ? `is ${value === null ? 'null' : `a ${typeof value}`}`
-      : Array.isArray(value)
-        ? `is a list of ${value.length}`
-        : `has the keys ${Object.keys(value).slice(0, 20).join(', ')}`;
-  return new McpxError('arguments', `not run: there is nothing at "$from" ${JSON.stringify(text)}; "${at}" ${what}`);
+export type Limiter = <R>(work: () => Promise<R>) => Promise<R>;
+
+function createLimiter(most: number): Limiter {
+  let free = most;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
 }

@@ -1,6 +1,7 @@
 /** Names and arguments of the compact front's tools, and the text form of a call to one of them. */
 import type { Settings } from '../../config/config.ts';
 import { isRecord, type Params, type RpcRequest } from '../../wire/message.ts';
+import { countCalls } from './call-count.ts';
 
 export interface Dialect {
   inspect: string;
@@ -33,15 +34,11 @@ const DIALECTS = {
 /** The tools of all dialects that call other tools. */
 const RUNNERS: ReadonlySet<unknown> = new Set(Object.values(DIALECTS).flatMap(({ exec, read }) => [exec, read]));
 
-/** Maximum number of calls in one batch. */
-export const MAX_CALLS = 20;
-
 /** Returns the number of tool calls beyond the first that a request of either front makes, for the rate limit. */
 export function furtherCalls({ method, params }: RpcRequest): number {
   const { name, arguments: args } = params ?? {};
   if (method !== 'tools/call' || !RUNNERS.has(name) || !isRecord(args)) return 0;
-  const most = Array.isArray(args.calls) ? args.calls.length : typeof args.calls === 'string' ? MAX_CALLS : 0;
-  return Math.max(0, Math.min(most, MAX_CALLS) - 1);
+  return countCalls(args) - 1;
 }
 
 export function dialectOf({ dialect }: Pick<Settings['front'], 'dialect'>): Dialect {

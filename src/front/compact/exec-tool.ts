@@ -9,12 +9,18 @@ import { isRecord, type Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
 import { knownClient } from '../known-clients.ts';
 import { rewriteUris } from '../rewrite-uris.ts';
-import { type BatchSlot, readCalls, runBatch } from './batch.ts';
+import { type Batch, type Ran, readBatch, runBatch } from './batch.ts';
 import { shareProgress } from './batch-progress.ts';
+import { mergedResult } from './batch-result.ts';
+import { type BatchRoom, createRoom } from './batch-room.ts';
+import { isAbsent } from './call-count.ts';
 import { dialectOf, written } from './dialect.ts';
 import { errorResult } from './explain.ts';
+import { resolved, type Scope } from './reference-lookup.ts';
+import { mayRefer } from './references.ts';
 import { withLinkLines } from './resource-links.ts';
-import { isText, shapeResult, valuesOf } from './results.ts';
+import { type Given, givenBy, givenByValue, partOf, readResult } from './result-values.ts';
+import { shapeResult } from './results.ts';
 import { compileProjection, type Projection } from './select.ts';
 import { findTool, type Located, readTarget } from './tool-target.ts';
 
@@ -29,11 +35,17 @@ interface Request {
 }
 
 export async function exec(args: Params, way: RequestContext, client: ClientDeps, runs: Runs): Promise<ToolResult> {
-  if (args.calls === undefined) return (await run(args, { way, client, runs })).shown;
-  if (Object.keys(readTarget(args)).length > 0) {
-    throw new McpxError('arguments', 'name one tool, or several in "calls", and not both');
+  const request = { way, client, runs };
+  if (args.calls !== undefined) {
+    if (Object.keys(readTarget(args)).length > 0) {
+      throw new McpxError('arguments', 'name one tool, or several in "calls", and not both');
+    }
+    return runAll(readBatch(args), request);
   }
-  return runAll(readCalls(args.calls), { way, client, runs });
+  if (!isAbsent(args.each)) return runAll(readBatch({ ...args, calls: [args] }), request);
+  const scope = { own: 0, earlier: async () => undefined, stored: client.clientResults };
+  const whole = mayRefer(argumentsOf(args)) ? await resolve(args, scope, client) : args;
+  return (await run(whole, request)).shown;
 }
 
 async function find(args: Params, { way, client }: Request): Promise<Located> {
@@ -92,8 +104,40 @@ async function callTool(args: Params, request: Request, more: Partial<ToolCall>)
   }
 }
 
-/** Runs one tool; `among` is the number of calls in its batch. */
-async function run(args: Params, request: Request, among?: number): Promise<BatchSlot<ToolResult> & Located> {
+/** Returns the call with the references in its arguments replaced by their values. */
+async function resolve(args: Params, scope: Scope, client: ClientDeps): Promise<Params> {
+  const given = argumentsOf(args);
+  if (!mayRefer(given)) return args;
+  const tool = await listedTool(args, client);
+  return { ...args, arguments: await resolved(given, scope, tool?.inputSchema) };
+}
+
+/** Returns the tool of a call; undefined for a missing one, which the call itself reports. */
+async function listedTool(args: Params, client: ClientDeps): Promise<Tool | undefined> {
+  const { server, tool } = readTarget(args);
+  if (tool === undefined) return undefined;
+  try {
+    const found = await findTool({ ...(server !== undefined && { server }), tool }, client);
+    return await client.router.tool(found.server, found.tool);
+  } catch {
+    return undefined;
+  }
+}
+
+/** True if the server is listed and declares the tool as read-only; other calls keep their place in the order. */
+async function declaresReadOnly(args: Params, client: ClientDeps): Promise<boolean> {
+  if (unlistedTarget(args, client) !== undefined) return false;
+  return isReadOnly((await listedTool(args, client))?.annotations);
+}
+
+/** A call of a batch. */
+interface Slot {
+  room: BatchRoom;
+  /** The arguments of all calls that the user confirms together. */
+  together?: { arguments: unknown[] } | undefined;
+}
+
+async function run(args: Params, request: Request, slot?: Slot): Promise<Ran<ToolResult>> {
   const { client } = request;
   const { settings, clientResults, savings } = client;
   const select = await readSelect(args.select);
@@ -101,47 +145,66 @@ async function run(args: Params, request: Request, among?: number): Promise<Batc
   const [answer, target] = await callTool(args, request, {
     noted: (said) => void notes.push(...said),
     // In a batch, a single call cannot answer with an input-required result.
-    questions: among === undefined ? 'pass' : 'ask',
+    questions: slot === undefined ? 'pass' : 'ask',
+    ...(slot?.together && { together: slot.together }),
   });
-  if (asksForInput(answer)) return { ...target, shown: answer };
+  if (asksForInput(answer)) return { shown: answer };
   const result = rewriteUris(answer, target.server, settings.naming.resources);
+  const among = slot?.room.share(result);
   const shortened = await shapeResult(result, {
     settings,
     clientResults,
     title: `${target.server}.${target.tool}`,
     readOn: (part) => written(dialectOf(settings.front).inspect, part),
     select,
+    isHidden: isHidden(args),
     ...(among !== undefined && { among }),
   });
-  const shaped = withLinkLines(shortened, target.server, among ?? 1, client);
+  const shaped = withLinkLines(shortened, target.server, slot?.room.results ?? 1, client);
   savings.result(answer, shaped, knownClient(client.identity.clientInfo));
   const shown = withNotes(shaped, notes);
   // Only other calls of the same batch can refer to the result.
-  const isReferable = among !== undefined && result.isError !== true;
-  return { ...target, shown, ...(isReferable && { values: referable(result) }) };
+  if (slot === undefined || shaped.isError === true) return { shown };
+  return { shown, given: givenTo(result, select) };
 }
 
-async function runAll(calls: Params[], request: Request): Promise<ToolResult> {
-  const { settings } = request.client;
+/** Returns what later calls of the batch refer to: the selected part, else all of the result. */
+function givenTo(result: ToolResult, select: Projection | undefined): Given {
+  const given = givenBy(readResult(result));
+  return select === undefined ? given : givenByValue(partOf(given, select).part);
+}
+
+async function runAll(batch: Batch, request: Request): Promise<ToolResult> {
+  const { client } = request;
+  const { settings } = client;
   // Other params of the request apply to all of it, so no single call gets them.
   const { extra: _, ...way } = request.way;
-  const progress = shareProgress(calls.length, way.progress);
-  const slots = await runBatch<ToolResult>(calls, {
-    async run(call, index) {
-      const slot = await run(call, { ...request, way: { ...way, ...progress?.of(index) } }, calls.length);
-      progress?.done(index);
-      return slot;
+  const progress = shareProgress(batch.calls.length, way.progress);
+  const room = createRoom(batch.calls.length, settings.limits.resultChars);
+  const outcomes = await runBatch<ToolResult>(batch, {
+    resolve: (call, scope) => resolve(call, scope, client),
+    isReadOnly: (call) => declaresReadOnly(call, client),
+    stored: client.clientResults,
+    async run(call, place, together) {
+      room.begin(place);
+      const ran = await run(call, { ...request, way: { ...way, ...progress?.of(place) } }, { room, together });
+      progress?.done(place);
+      return ran;
     },
-    failed(error, index) {
-      progress?.done(index);
+    failed(error, place) {
+      progress?.done(place);
       return errorResult(error, dialectOf(settings.front));
     },
   });
-  return together(calls, slots, settings.front.structured !== 'never');
+  return mergedResult(batch, outcomes, settings.front.structured !== 'never');
+}
+
+function isHidden({ show }: Params): boolean {
+  return show === false || show === 'false';
 }
 
 /** The arguments of `exec` itself. */
-const OWN = ['server_name', 'tool_name', 'method', 'arguments', 'select', 'calls'];
+const OWN = ['server_name', 'tool_name', 'tool', 'method', 'arguments', 'select', 'calls', 'each', 'show'];
 
 /** Some models put a tool's arguments next to `arguments`, which is then missing or empty. */
 function argumentsOf(args: Params): unknown {
@@ -167,47 +230,4 @@ function withNotes(result: ToolResult, notes: string[]): ToolResult {
   const content = result.content ?? [];
   const note = followingBlock(content, notes.map((note) => `note: ${note}`).join('\n'));
   return { ...result, content: [...content, note] };
-}
-
-/** Returns the values that a later call may refer to: the JSON of a result, else its text. */
-function referable(result: ToolResult): unknown[] {
-  const values = valuesOf(result);
-  if (values.length > 0) return values;
-  return [textOf(Array.isArray(result.content) ? result.content : [])];
-}
-
-/**
- * Merges the results of a batch: each block follows the number of its call, and `isError` is set if all calls failed.
- * The structured content is as complete as the text: a result without structured content appears as text.
- */
-function together(calls: Params[], slots: ToolResult[], structured: boolean): ToolResult {
-  const content: unknown[] = [];
-  for (const [index, { content: blocks = [], isError }] of slots.entries()) {
-    const head = `[${index}] ${nameOf(calls[index] ?? {})}${isError === true ? ' failed' : ''}`;
-    const [first, ...rest] = blocks;
-    if (isText(first)) content.push({ ...first, ...followingBlock(content, `${head}\n${first.text}`) }, ...rest);
-    else content.push(followingBlock(content, head), ...blocks);
-  }
-  const results = slots.map(({ structuredContent, content = [], isError }) => ({
-    ...(structuredContent === undefined ? { text: textOf(content) } : { structuredContent }),
-    ...(isError === true && { isError }),
-  }));
-  const telling = structured && slots.some(({ structuredContent }) => structuredContent !== undefined);
-  return {
-    content,
-    ...(slots.every(({ isError }) => isError === true) && { isError: true }),
-    ...(telling && { structuredContent: { results } }),
-  };
-}
-
-function textOf(content: unknown[]): string {
-  return content
-    .filter(isText)
-    .map(({ text }) => text)
-    .join('\n');
-}
-
-function nameOf({ server_name, tool_name, method }: Params): string {
-  const names = [server_name, tool_name ?? method].filter((name) => typeof name === 'string' && name !== '');
-  return names.join('.');
 }

@@ -7,9 +7,10 @@ import type { ToolResult } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
 import { dialectOf, written } from './dialect.ts';
-import { readJson, readProblem } from './json-text.ts';
+import { presentPart, roomOf } from './result-handle.ts';
 import { type Kept, RESULT_LIFE, type StoredResult } from './result-store.ts';
-import { nothingIn, presentValue, roomOf } from './results.ts';
+import { givenByStored, partOf } from './result-values.ts';
+import { nothingIn, structuredOf } from './results.ts';
 import { compileProjection } from './select.ts';
 
 /** Default characters of a page, then the limits of a text search: matches, and characters of the query. */
@@ -34,20 +35,19 @@ export async function inspectResult(args: Params, deps: Deps): Promise<ToolResul
 
 async function selectFrom(stored: Found, expression: unknown, { settings, clientResults }: Deps): Promise<ToolResult> {
   const select = await compileProjection(expression);
-  const source = stored.json ?? stored.text;
-  const value = stored.isJson ? readJson(source) : undefined;
-  if (value === undefined) {
-    const problem = readProblem(source);
-    const why = problem === undefined ? 'is text, which has no parts' : `${problem}, so that there are no parts`;
-    throw new McpxError('arguments', `"${stored.id}" ${why} to select`, {
+  const { inspect } = dialectOf(settings.front);
+  const readOn = (call: Params) => written(inspect, call);
+  const given = givenByStored(stored);
+  const found = partOf(given, select);
+  if (given.problem !== undefined) {
+    throw new McpxError('arguments', `"${stored.id}" ${given.problem}, so that there are no parts to select`, {
       hint: 'read it with "offset" and "limit", or find a text with "query"',
     });
   }
-  const { inspect } = dialectOf(settings.front);
-  const readOn = (call: Params) => written(inspect, call);
-  const part = select(value);
-  if (part === null) return { content: nothingIn(value) };
-  return { content: await presentValue(part, { settings, clientResults, title: stored.title, readOn }) };
+  if (found.part === null) return { content: nothingIn(given.whole) };
+  const shaping = { settings, clientResults, title: stored.title, readOn };
+  const { texts, isWhole } = await presentPart(found, shaping);
+  return { content: texts, ...structuredOf(found.part, { settings, isWhole }) };
 }
 
 function find(stored: Found, query: unknown, { settings }: Deps): ToolResult {

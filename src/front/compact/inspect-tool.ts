@@ -24,7 +24,7 @@ import { dialectOf, written } from './dialect.ts';
 import { type Example, exampleCall } from './explain.ts';
 import { inspectResult } from './inspect-result.ts';
 import { type Description, findTools, questionOf } from './inspect-search.ts';
-import { presentText, roomOf } from './results.ts';
+import { presentText, roomOf } from './result-handle.ts';
 import { findTool, readTarget } from './tool-target.ts';
 
 type Deps = Pick<ClientDeps, 'router' | 'settings' | 'listed' | 'verify' | 'clientResults' | 'search'>;

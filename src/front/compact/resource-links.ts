@@ -8,7 +8,7 @@ import { isRecord, type Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
 import { dialectOf, written } from './dialect.ts';
 import { RESULT_URI } from './inspect-result.ts';
-import { isText } from './results.ts';
+import { isText } from './result-values.ts';
 import { hasResources } from './tool-definitions.ts';
 
 type Deps = Pick<ClientDeps, 'router' | 'settings'>;

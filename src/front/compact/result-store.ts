@@ -13,6 +13,8 @@ export interface Kept {
   isJson: boolean;
   /** The server and tool of the result, such as `github.list_issues`. */
   title: string;
+  /** True if the client has the whole result; it is then the first to be dropped if there is no room. */
+  isShown?: boolean;
 }
 
 export interface StoredResult extends Pick<Kept, 'isJson' | 'title'> {
@@ -74,6 +76,7 @@ interface Owner {
 
 interface Entry extends StoredResult {
   owner: Owner;
+  isShown: boolean;
   bytes: number;
   used: number;
   /** The storage; undefined until it is written. */
@@ -124,15 +127,25 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
     }
     return isFull(bytes, 1, () => true) ? `at most ${most(1)} are kept at a time` : undefined;
   };
+  /** Drops results that their client has seen whole until there is room; returns the limit that is still exceeded. */
+  const makeRoom = (bytes: number, owner: Owner): string | undefined => {
+    const isSeen = (entry: Entry) => entry.isShown && entry.owner.key === owner.key;
+    const seen = bytes > SESSION_SHARE * maxBytes() ? [] : [...entries.values()].filter(isSeen);
+    for (const entry of seen) {
+      if (refusal(bytes, owner) === undefined) return undefined;
+      drop(entry);
+    }
+    return refusal(bytes, owner);
+  };
   const clientResults = (owner: Owner, newId: () => string): Omit<ClientResults, 'list'> => ({
-    async put({ text, json, isJson, title }) {
+    async put({ text, json, isJson, title, isShown = false }) {
       expire();
       const sizes = [text, ...(json === undefined ? [] : [json])].map((one) => Buffer.byteLength(one));
       const bytes = sizes.reduce((sum, size) => sum + size, 0);
-      const full = refusal(bytes, owner);
+      const full = makeRoom(bytes, owner);
       if (full !== undefined) return { notKept: full };
       const size = sizes.at(-1) ?? 0;
-      const entry: Entry = { id: newId(), isJson, title, size, owner, bytes, used: 0, cell: undefined };
+      const entry: Entry = { id: newId(), isJson, title, size, owner, isShown, bytes, used: 0, cell: undefined };
       use(entry);
       if (!isSweeping) sweep();
       try {

@@ -5,6 +5,7 @@ import { McpxError, messageOf } from '../../errors.ts';
 import { isLosslessNumber, type LosslessNumber, mapNumbers, plain } from '../../lossless-json.ts';
 import { isLarger } from '../../render/json-size.ts';
 import { isRecord } from '../../wire/message.ts';
+import { bindFunctions, FUNCTIONS, PART_OF_FILTERED } from './select-functions.ts';
 
 /** Maximum characters of an expression. */
 const MAX_EXPRESSION = 2000;
@@ -13,47 +14,19 @@ const MAX_TIME = 250;
 /** Maximum characters of a result, and of any intermediate text. */
 const MAX_SIZE = 16 * 1024 * 1024;
 
-/** Functions of the JMESPath specification, and extensions that do not enlarge data or take a pattern. */
-const FUNCTIONS: ReadonlySet<string> = new Set([
-  ...[
-    'abs',
-    'avg',
-    'ceil',
-    'contains',
-    'ends_with',
-    'floor',
-    'join',
-    'keys',
-    'length',
-    'map',
-    'max',
-    'max_by',
-    'merge',
-  ],
-  ...['min', 'min_by', 'not_null', 'reverse', 'sort', 'sort_by', 'starts_with', 'sum', 'to_array', 'to_number'],
-  ...[
-    'to_string',
-    'type',
-    'values',
-    'find_first',
-    'find_last',
-    'from_items',
-    'group_by',
-    'items',
-    'lower',
-    'upper',
-    'zip',
-  ],
-]);
-
 type Library = typeof import('@jmespath-community/jmespath');
 type ExpressionNode = ReturnType<Library['compile']>;
 
-/**
- * Returns a part of a JSON value, or null if the expression matches nothing. Throws if it takes too long or the
- * result is too large.
- */
-export type Projection = (value: unknown) => unknown;
+/** A compiled expression. */
+export interface Projection {
+  /**
+   * Returns a part of a JSON value, or null if the expression matches nothing. Throws if it takes too long or the
+   * result is too large.
+   */
+  (value: unknown): unknown;
+  /** The names of keys in the expression. */
+  readonly names: ReadonlySet<string>;
+}
 
 /** Compiles an expression; throws if it is invalid. */
 export async function compileProjection(expression: unknown): Promise<Projection> {
@@ -61,15 +34,18 @@ export async function compileProjection(expression: unknown): Promise<Projection
   if (expression.length > MAX_EXPRESSION) throw refused(`it is longer than ${MAX_EXPRESSION} characters`);
   const library = await import('@jmespath-community/jmespath');
   const tree = parse(library, expression);
-  const unknown = functionsIn(tree).find((name) => !FUNCTIONS.has(name));
+  const unknown = namesIn(tree, 'Function').find((name) => !FUNCTIONS.has(name));
   if (unknown !== undefined) throw refused(`there is no function ${unknown}(); there are ${[...FUNCTIONS].join(', ')}`);
-  bindFunctions(library);
-  return (value) => evaluate(library, tree, value);
+  const names = new Set(namesIn(tree, 'Field'));
+  const adapted = withPartsOfFiltered(tree) as ExpressionNode;
+  bindFunctions(library, MAX_SIZE);
+  return Object.assign((value: unknown) => evaluate(library, adapted, value), { names });
 }
 
+/** Takes a literal that is not JSON, such as `release` in backticks, as a string, as the first JMESPath did. */
 function parse({ compile }: Library, expression: string): ExpressionNode {
   try {
-    return compile(expression);
+    return compile(expression, { enable_legacy_literals: true });
   } catch (cause) {
     throw refused(messageOf(cause), cause);
   }
@@ -77,7 +53,7 @@ function parse({ compile }: Library, expression: string): ExpressionNode {
 
 function refused(why: string, cause?: unknown): McpxError {
   return new McpxError('arguments', `"select" cannot be used: ${why}`, {
-    hint: 'for example items[*].name, items[?size > `10`].{name: name, size: size}, or length(items)',
+    hint: "for example items[*].name, items[?size > `10` && type == 'x'].{name: name, size: size}, or length(items)",
     ...(cause !== undefined && { cause }),
   });
 }
@@ -142,33 +118,37 @@ function reasonOf(error: unknown): string {
   return error instanceof RangeError ? 'it is nested too deeply, or its result is too large' : messageOf(error);
 }
 
-function functionsIn(node: unknown): string[] {
+function namesIn(node: unknown, wanted: 'Function' | 'Field'): string[] {
   if (typeof node !== 'object' || node === null) return [];
   const { type, name } = node as { type?: unknown; name?: unknown };
-  const inside = Object.values(node).flatMap(functionsIn);
-  return type === 'Function' ? [String(name), ...inside] : inside;
+  const inside = Object.values(node).flatMap((inner) => namesIn(inner, wanted));
+  return type === wanted ? [String(name), ...inside] : inside;
 }
 
-/** Bounds the two functions whose repeated use can turn a short text into one of any length. */
-function bindFunctions({ registerFunction, TYPE_ANY, TYPE_ARRAY_STRING, TYPE_STRING }: Library): void {
-  const bounded = (text: () => string, size: number) => {
-    if (size > MAX_SIZE) throw new McpxError('overloaded', 'its result is too large');
-    return text();
-  };
-  const join = ([glue, parts]: [string, string[]]) =>
-    bounded(
-      () => parts.join(glue),
-      parts.reduce((total, part) => total + part.length + glue.length, 0),
-    );
-  const asText = ([value]: [unknown]) =>
-    typeof value === 'string' ? value : bounded(() => JSON.stringify(value), isLarger(value, MAX_SIZE) ? Infinity : 0);
-  const override = { override: true };
-  registerFunction('join', join as never, [{ types: [TYPE_STRING] }, { types: [TYPE_ARRAY_STRING] }], override);
-  registerFunction('to_string', asText as never, [{ types: [TYPE_ANY] }], override);
+/**
+ * Rewrites `list[?condition][-5:]`, whose index or slice JMESPath applies to each element: elements that are not lists
+ * have no such part, so the function takes the part of the list itself.
+ */
+function withPartsOfFiltered(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withPartsOfFiltered);
+  if (!isRecord(node) || node.type === 'Literal') return node;
+  const copy = Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, withPartsOfFiltered(inner)]));
+  if (copy.type !== 'FilterProjection' || !beginsWithPart(copy.right)) return copy;
+  const all = { ...copy, right: { type: 'Identity' } };
+  const part = { type: 'ExpressionReference', child: copy.right };
+  return { type: 'Function', name: PART_OF_FILTERED, children: [all, part] };
+}
+
+function beginsWithPart(node: unknown): boolean {
+  if (!isRecord(node)) return false;
+  if (node.type !== 'IndexExpression') return beginsWithPart(node.left);
+  const of = node.left;
+  return isRecord(of) && of.type === 'Identity' ? true : beginsWithPart(of);
 }
 
 /** Returns an expression that works on this value. */
 export function exampleSelect(value: unknown): string {
+  if (typeof value === 'string') return '[-5:]';
   if (Array.isArray(value)) return `[0:5]${memberOf(value[0])}`;
   if (!isRecord(value)) return '@';
   const name = Object.keys(value).find((key) => Array.isArray(value[key]) && value[key].length > 0);

@@ -12,23 +12,29 @@ const INTEGER = { type: 'integer' };
 /** Allows any member explicitly, because converters for strict schemas otherwise drop all members. */
 const ANY_OBJECT = { type: 'object', additionalProperties: true };
 
+/** The order of a batch, and how a call refers to results. */
+const CALLS =
+  'in order; a failure stops the rest. {"$from":"0.items[0].id"} or "see {{0.url}}" in arguments is from result 0, "r1.id" from kept r1. each:"0.items" runs one per {"$from":"item"}; show:false hides';
+
 /** Texts of each dialect; the same handlers serve both. */
 const WORDS = {
   inspect: {
     target: { server_name: STRING, tool_name: STRING },
+    run: { tool: STRING },
     server: { server_name: STRING },
     look: 'run them with exec. No arguments: servers. query: tools by what they do, with signatures. server_name: its tools; with tool_name: the full signature.',
     instructions: 'The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
   },
   describe: {
     target: { method: STRING },
+    run: { method: STRING },
     server: { method: STRING },
     look: 'run them with call. No arguments: servers. query: tools by what they do, with signatures. method "server": its tools; "server.tool": the full signature.',
     instructions: 'The description of describe lists what there is; describe a method for its signature, then call it.',
   },
 } as const satisfies Record<
   Settings['front']['dialect'],
-  { target: Params; server: Params; look: string; instructions: string }
+  { target: Params; run: Params; server: Params; look: string; instructions: string }
 >;
 
 /**
@@ -74,18 +80,16 @@ function someNames(servers: ServerView[]): string {
 /** `look` is the complete description of the `inspect` tool, with the menu. */
 export function toolsOf(front: Settings['front'], servers: ServerView[], look: string): Tool[] {
   const names = dialectOf(front);
-  const { target, server } = WORDS[front.dialect];
-  const one = { ...target, arguments: ANY_OBJECT };
-  const run = {
+  const { target, run, server } = WORDS[front.dialect];
+  const one = { ...run, arguments: ANY_OBJECT };
+  const runs = {
     type: 'object',
     properties: {
       ...one,
       select: { type: 'string', description: 'JMESPath' },
-      calls: {
-        type: 'array',
-        items: { ...ANY_OBJECT, properties: one },
-        description: 'batch; {"$from":"0.items[0].id"} in arguments is from result 0',
-      },
+      calls: { type: 'array', items: { ...ANY_OBJECT, properties: { ...one, each: STRING } }, description: CALLS },
+      parallel: { type: 'boolean' },
+      onError: { enum: ['continue'] },
     },
   } satisfies SdkTool['inputSchema'];
   const { openWorldHint } = execAnnotations(servers);
@@ -105,7 +109,7 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
       name: names.exec,
       title: 'Run a tool',
       description: `Run a tool found with ${names.inspect}.`,
-      inputSchema: run,
+      inputSchema: runs,
       annotations: execAnnotations(servers),
       _meta: metaFor('run, call or execute a tool of any connected MCP server'),
     },

@@ -20,12 +20,12 @@ export interface Located {
 
 type Known = Pick<Router, 'servers'>;
 
-/** Reads `server_name` and `tool_name`, or `method: "server.tool"`, split at the first dot. */
+/** Reads `server_name` and `tool_name`, or `tool: "server.tool"`, split at the first dot; `method` is its other name. */
 export function readTarget(args: Params): Target {
   const server = text(args, 'server_name');
   const tool = text(args, 'tool_name');
   if (server !== undefined || tool !== undefined) return { ...(server && { server }), ...(tool && { tool }) };
-  const method = text(args, 'method');
+  const method = text(args, 'tool') ?? text(args, 'method');
   if (method === undefined) return {};
   const dot = method.indexOf('.');
   return dot < 0 ? { tool: method } : { server: method.slice(0, dot), tool: method.slice(dot + 1) };

@@ -11,18 +11,20 @@ const ID_TOOL = {
   inputSchema: { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] },
 };
 
+const READ = { name: 'read', annotations: { readOnlyHint: true } };
+
 type Answer = NonNullable<Script['answer']>;
 
 function open(answer: Answer, limits: Partial<typeof DEFAULTS.limits> = {}) {
   const settings = { ...DEFAULTS, limits: { ...DEFAULTS.limits, ...limits } };
-  const world = createWorld({ s: { tools: [{ name: 'list' }, ID_TOOL, { name: 'x' }], answer } }, { settings });
+  const world = createWorld({ s: { tools: [{ name: 'list' }, ID_TOOL, { name: 'x' }, READ], answer } }, { settings });
   const front = openFront('compact', world.deps, { key: 'k', notify: () => undefined });
-  const batch = async (calls: unknown, exchange: Partial<Exchange> = {}) =>
+  const batch = async (calls: unknown, exchange: Partial<Exchange> = {}, more: Params = {}) =>
     (await front.request(
-      { method: 'tools/call', params: { name: 'exec', arguments: { calls } } },
+      { method: 'tools/call', params: { name: 'exec', arguments: { calls, ...more } } },
       { signal: new AbortController().signal, ...exchange },
     )) as { content: { type: string; text: string }[]; isError?: boolean; structuredContent?: unknown };
-  const said = async (calls: unknown) => (await batch(calls)).content.map(({ text }) => text);
+  const said = async (calls: unknown, more?: Params) => (await batch(calls, {}, more)).content.map(({ text }) => text);
   return { ...world, front, batch, said };
 }
 
@@ -32,6 +34,7 @@ const answerBy =
     answers[String(params.name)]?.(params.arguments as Params);
 
 const LIST = { server_name: 's', tool_name: 'list' };
+const R = { tool: 's.read' };
 const structured = (value: unknown) => ({ structuredContent: value });
 
 describe('a batch', () => {
@@ -128,34 +131,70 @@ describe('a batch', () => {
     expect(sent.at(-1)?.params?.arguments).toEqual({ id: 3, why: 'plain' });
   });
 
-  test('calls that do not refer to each other run at the same time', async () => {
+  test.each<[string, Params[], Params, number]>([
+    ['calls run one after the other', [LIST, LIST, LIST], {}, 1],
+    ['calls that only read run at the same time', [LIST, R, R, R, LIST], {}, 3],
+    [
+      'a call that refers to one of them waits for it',
+      [LIST, R, R, { ...R, arguments: { a: { $from: '2.id' } } }],
+      {},
+      2,
+    ],
+    ['"parallel" runs all of them at the same time', [LIST, R, LIST], { parallel: true }, 3],
+    ['a batch does not use up the share of its client', Array.from({ length: 30 }, () => R), {}, 8],
+  ])('%s', async (_, calls, more, expected) => {
     let running = 0;
     let most = 0;
-    const { batch } = open(async () => {
+    const { batch, sent } = open(async () => {
       running += 1;
       most = Math.max(most, running);
       await new Promise((resolve) => setImmediate(resolve));
       running -= 1;
       return structured({ id: 1 });
     });
-    await batch([LIST, LIST, LIST, { ...LIST, arguments: { a: { $from: '2.id' } } }]);
-    expect(most).toBe(3);
+    await batch(calls, {}, more);
+    expect([most, sent.length]).toEqual([expected, calls.length]);
   });
 
-  test('one that fails hurts only those that refer to it', async () => {
+  test('a failure stops the calls after it, and says so in their slots', async () => {
+    const { batch, sent } = open(
+      answerBy({
+        list: () => ({ isError: true, content: [{ type: 'text', text: 'disk full' }] }),
+        x: () => structured({}),
+      }),
+    );
+    const result = await batch([{ method: 's.x' }, LIST, { method: 's.x' }, R]);
+    expect(result.content.map(({ text }) => text)).toEqual([
+      '[0] s.x\n{}\n',
+      '[1] s.list failed\ndisk full\n',
+      '[2] s.x not run: call 1 failed; "onError": "continue" runs the rest\n',
+      '[3] s.read not run: call 1 failed\n',
+    ]);
+    expect(result).toMatchObject({
+      structuredContent: { results: [{}, { isError: true }, { isError: true, text: 'not run' }, {}] },
+    });
+    expect(result.isError).toBeUndefined();
+    expect(sent).toHaveLength(2);
+  });
+
+  test('with "onError": "continue" one that fails hurts only those that refer to it', async () => {
     const { batch, sent } = open(
       answerBy({
         list: () => ({ isError: true, content: [{ type: 'text', text: 'disk full' }] }),
         x: () => structured({ ok: 1 }),
       }),
     );
-    const { content, isError } = await batch([
-      LIST,
-      { ...LIST, tool_name: 'x', arguments: { a: { $from: '0.id' } } },
-      { ...LIST, tool_name: 'x' },
-      { ...LIST, tool_name: 'get', arguments: {} },
-      { server_name: 's', tool_name: 'nope' },
-    ]);
+    const { content, isError } = await batch(
+      [
+        LIST,
+        { ...LIST, tool_name: 'x', arguments: { a: { $from: '0.id' } } },
+        { ...LIST, tool_name: 'x' },
+        { ...LIST, tool_name: 'get', arguments: {} },
+        { server_name: 's', tool_name: 'nope' },
+      ],
+      {},
+      { onError: 'continue' },
+    );
     expect(content.map(({ text }) => text.split('\n').slice(0, 2).join(' '))).toEqual([
       '[0] s.list failed disk full',
       '[1] s.x failed error: not run: it refers to call 0, which failed',
@@ -195,8 +234,8 @@ describe('a batch', () => {
   });
 
   test.each<[unknown, string]>([
-    [[], '"calls" has 0 calls: there must be 1 to 20'],
-    [Array.from({ length: 21 }, () => LIST), '"calls" has 21 calls'],
+    [[], '"calls" has 0 calls: there must be 1 to 100'],
+    [Array.from({ length: 101 }, () => LIST), '"calls" has 101 calls'],
     ['nonsense', '"calls" must be a list of calls'],
     [[5], '"calls" must be a list of calls'],
     [[LIST, { calls: [LIST] }], 'call 1 is itself a batch'],
@@ -257,7 +296,7 @@ describe('a batch', () => {
       signals.push(options.signal);
       return structured({});
     });
-    await batch([LIST, LIST], { signal: stop.signal });
+    await batch([R, R], { signal: stop.signal });
     expect(signals).toEqual([stop.signal, stop.signal]);
   });
 });

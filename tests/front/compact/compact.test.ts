@@ -111,7 +111,7 @@ describe('tools/list', () => {
     expect(properties.arguments).toEqual({ type: 'object', additionalProperties: true });
     expect(properties.calls.items).toMatchObject({
       additionalProperties: true,
-      properties: { server_name: {}, tool_name: {}, arguments: { additionalProperties: true } },
+      properties: { tool: {}, arguments: { additionalProperties: true } },
     });
   });
 
@@ -398,12 +398,12 @@ describe('exec', () => {
       exec,
     );
     expect(result.content).toEqual([{ type: 'text', text: `${JSON.stringify(value)}\n` }]);
-    expect(result).not.toHaveProperty('structuredContent');
+    expect(result.structuredContent).toEqual(value);
   });
 
   test('numbers too long for JavaScript are not touched', async () => {
     const content = [{ type: 'text', text: '{ "id": 12345678901234567890 }' }];
-    expect((await answering({ content }).call('exec', exec)).content).toEqual(content);
+    expect(await answering({ content }).call('exec', exec)).toEqual({ content });
   });
 
   test('structured content alone is also given as text', async () => {

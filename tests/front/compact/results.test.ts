@@ -54,13 +54,14 @@ describe('a result that is too large', () => {
     expect((await inspect(calls[2] ?? {})).content[0]?.text).toBe('result: [0,1,2,3,4]\n');
   });
 
-  test('of text has no type and no parts to select', async () => {
-    const { exec, inspect } = open(text('word '.repeat(1000)));
+  test('of text has no type, and its lines are its parts', async () => {
+    const { exec, inspect } = open(text('word\n'.repeat(1000)));
     const result = await exec();
     expect(result.content[1]?.text).not.toContain('type:');
-    const refused = await inspect({ result: idOf(result), select: 'a' });
-    expect(refused).toMatchObject({ isError: true });
-    expect(refused.content[0]?.text).toContain('is text, which has no parts to select');
+    const id = idOf(result);
+    expect((await inspect({ result: id, select: 'length(@)' })).content[0]?.text).toBe('result: 1000\n');
+    expect((await inspect({ result: id, select: '[-2:]' })).content[0]?.text).toBe('word\nword\n');
+    expect((await inspect({ result: id, select: 'a' })).content[1]?.text).toContain('a list of 1000 lines');
   });
 
   test('pages reassemble it exactly, whatever it holds', async () => {
@@ -115,7 +116,7 @@ describe('a result that is too large', () => {
     const { exec, inspect } = open({ structuredContent: { rows: ROWS } });
     const part = await inspect({ result: idOf(await exec()), select: 'rows[*].{id: id, name: name}' });
     const id = idOf(part);
-    expect((await inspect({ result: id, select: '[7].name' })).content[0]?.text).toBe('result: "name 7"\n');
+    expect((await inspect({ result: id, select: '[7].name' })).content[0]?.text).toBe('name 7\n');
   });
 
   test('images, audio, links and isError stay, and so do unknown fields', async () => {
@@ -260,6 +261,7 @@ describe('select', () => {
     });
     expect(await exec({ select: 'rows[?id == `5`].name' })).toEqual({
       content: [{ type: 'text', text: 'result: ["name 5"]\n' }],
+      structuredContent: { value: ['name 5'] },
     });
   });
 
@@ -267,13 +269,15 @@ describe('select', () => {
     const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' };
     const { exec } = open({ content: [{ type: 'text', text: '{"a": {"b": 12345678901234567890}}' }, image] });
     const { content } = await exec({ select: 'a.b' });
-    expect(content).toEqual([{ type: 'text', text: 'result: "12345678901234567890"\n' }, image]);
+    expect(content).toEqual([{ type: 'text', text: 'result: 12345678901234567890\n' }, image]);
   });
 
-  test('with front.structured "always" a part that is an object is structured too', async () => {
-    const { exec } = open({ structuredContent: { a: { b: 1 } } }, { front: { structured: 'always' } });
+  test('the part is structured too, in an object; with front.structured "never" it is not', async () => {
+    const { exec } = open({ structuredContent: { a: { b: 1 } } });
     expect(await exec({ select: 'a' })).toMatchObject({ structuredContent: { b: 1 } });
-    expect(await exec({ select: 'a.b' })).not.toHaveProperty('structuredContent');
+    expect(await exec({ select: 'a.b' })).toMatchObject({ structuredContent: { value: 1 } });
+    const never = open({ structuredContent: { a: { b: 1 } } }, { front: { structured: 'never' } });
+    expect(await never.exec({ select: 'a' })).not.toHaveProperty('structuredContent');
   });
 
   test('one that matches nothing says so, with the type of what there is', async () => {
@@ -301,15 +305,15 @@ describe('select', () => {
   test('finds what is in a text that a server wrapped as it is, and the text itself', async () => {
     const wrapped = JSON.stringify({ rows: ROWS.slice(0, 3) });
     const { exec } = open({ ...text(wrapped), structuredContent: { content: wrapped } });
-    expect((await exec({ select: 'rows[1].name' })).content[0]?.text).toBe('result: "name 1"\n');
-    expect((await exec({ select: 'content' })).content[0]?.text).toBe(`result: ${JSON.stringify(wrapped)}\n`);
+    expect((await exec({ select: 'rows[1].name' })).content[0]?.text).toBe('name 1\n');
+    expect((await exec({ select: 'content' })).content[0]?.text).toBe(`${wrapped}\n`);
   });
 
   test('a large text that a server wrapped and that is no JSON stays text', async () => {
     const words = 'word '.repeat(1000);
     const { exec, request } = open({ ...text(words), structuredContent: { content: words } });
     const about = (await exec()).content.map((block) => block.text).join('\n');
-    expect(about).not.toMatch(/type:|JMESPath/);
+    expect(about).not.toContain('type:');
     const { resources } = (await request('resources/list')) as { resources: Params[] };
     expect(resources.at(-1)).toMatchObject({ mimeType: 'text/plain', size: 5000 });
   });
@@ -339,10 +343,15 @@ describe('select', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('text has no parts, and is given as it is', async () => {
-    const result = await open(text('just words')).exec({ select: 'a' });
-    expect(result.content[0]?.text).toContain('the result is not JSON, so there are no parts to select');
-    expect(result.content[1]?.text).toBe('just words');
+  test('a short text from which nothing is selected is given as it is', async () => {
+    const { content } = await open(text('just words')).exec({ select: 'a' });
+    expect(content[1]?.text).toContain('a text, which is a list of 1 lines');
+    expect(content[2]?.text).toBe('just words');
+  });
+
+  test('a result without text has no parts', async () => {
+    const { exec } = open({ content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }] });
+    expect((await exec({ select: 'a' })).content[0]?.text).toContain('the result has no text');
   });
 
   test('what the tool itself says of its failure is not projected', async () => {
