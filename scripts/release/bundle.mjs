@@ -40,18 +40,27 @@ const wordTables = {
   },
 };
 
-/** Packages that few commands need. Each is bundled on its own, packed, and unpacked when it is first loaded. */
-const PACKED = ['@jmespath-community/jmespath', 'smol-toml', 'yaml'];
+/** Packages that are seldom needed, with their entries. Each is bundled on its own, packed, and unpacked when it is first loaded. */
+const PACKED = {
+  '@jmespath-community/jmespath': ['@jmespath-community/jmespath'],
+  ajv: ['ajv', 'ajv/dist/2020.js'],
+  'smol-toml': ['smol-toml'],
+  ws: ['ws'],
+  yaml: ['yaml'],
+};
 
 /** `inputs` gets the files of the packed packages, which are part of the program too. */
 const packedPackages = (inputs) => ({
   name: 'packed-packages',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: new RegExp(`^(?:${PACKED.join('|')})$`) }, ({ path }) => {
-      return { path: `node_modules/${path}`, namespace: 'packed' };
-    });
+    for (const [name, entries] of Object.entries(PACKED)) {
+      onResolve({ filter: new RegExp(`^(?:${entries.join('|')})$`) }, () => {
+        return { path: `node_modules/${name}`, namespace: 'packed' };
+      });
+    }
     onLoad({ filter: /^/, namespace: 'packed' }, async ({ path }) => {
-      const contents = `export * from '${path.replace('node_modules/', '')}';`;
+      const entries = PACKED[path.replace('node_modules/', '')];
+      const contents = entries.map((entry) => `export * from '${entry}';`).join('\n');
       const alone = { ...options(), legalComments: 'none', write: false };
       const { outputFiles, metafile } = await build({ ...alone, stdin: { contents, resolveDir: ROOT } });
       for (const [file, facts] of Object.entries(metafile.inputs)) if (file !== '<stdin>') inputs.set(file, facts);

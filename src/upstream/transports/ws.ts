@@ -1,6 +1,6 @@
 /** An upstream over WebSocket: one message per text frame, subprotocol `mcp`, and periodic pings. */
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import WebSocket from 'ws';
+import { WebSocket } from 'ws';
 import { McpxError } from '../../errors.ts';
 import { decode, reportInvalid } from '../../wire/framing.ts';
 import { isRequest, type Message } from '../../wire/message.ts';
