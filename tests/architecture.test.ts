@@ -41,7 +41,7 @@ const LAYERS = [
   ['listen'],
   ['app'],
   ['cli'],
-  ['main', 'boot'],
+  ['main', 'boot', 'library'],
 ];
 
 /** Operations that only their owners may use. A trailing slash is a folder. */

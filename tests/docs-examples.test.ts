@@ -66,7 +66,7 @@ describe('an example', () => {
     },
   );
 
-  const calls = blocksOf(ENGLISH, 'text').filter((block) => /^(?:inspect|exec) \{/.test(block.text));
+  const calls = blocksOf(ENGLISH, 'text').filter((block) => /^(?:inspect|exec) \{.*\}\n\n/.test(block.text));
 
   test.each(calls)('$file: the call in line $line is answered as shown', async ({ text: shown }) => {
     const [, name = '', args = '', answer] = /^(\w+) (\{.*\})\n\n([\s\S]*)$/.exec(shown) ?? [];
@@ -84,7 +84,7 @@ describe('an example', () => {
   });
 
   test('the module of local tools loads, and its tools answer', async () => {
-    const [example, ...others] = blocksOf(ENGLISH, 'js');
+    const [example, ...others] = blocksOf(ENGLISH, 'js').filter(({ text: code }) => code.includes('export '));
     expect(others).toEqual([]);
     const file = join(folder, 'notes.mjs');
     writeFileSync(file, example?.text ?? '');

@@ -121,12 +121,14 @@ export function sizeReport(metafile, bytes) {
   return `${formatSize(bytes)} of at most ${formatSize(SIZE_LIMIT)}: ${parts.slice(0, 6).join(', ')}`;
 }
 
-/** Bundles one entry file and returns what esbuild knows of it. */
-async function bundleFile(entry, outfile) {
+/** Bundles one entry file and returns what esbuild knows of it. `define` adds constants. */
+async function bundleFile(entry, outfile, define = {}) {
   try {
     const packed = new Map();
     const plugins = [pageParts, wordTables, packedPackages(packed)];
-    const { metafile } = await build({ ...options(plugins), entryPoints: [entry], outfile });
+    const common = options(plugins);
+    const constants = { ...common.define, ...define };
+    const { metafile } = await build({ ...common, define: constants, entryPoints: [entry], outfile });
     const own = Object.entries(metafile.inputs).filter(([file]) => !file.startsWith('packed:'));
     return { ...metafile, inputs: { ...Object.fromEntries(own), ...Object.fromEntries(packed) } };
   } catch (cause) {
@@ -153,4 +155,9 @@ export async function bundle(folder, { entry = 'src/main.ts' } = {}) {
 function onlyApp(metafile) {
   const outputs = Object.entries(metafile.outputs).filter(([path]) => path.endsWith('.js'));
   return { ...metafile, outputs: Object.fromEntries(outputs) };
+}
+
+/** Bundles the library of the npm package. `program` is the file with the command line in the same folder. */
+export function bundleLibrary(outfile, { program }) {
+  return bundleFile('src/library.ts', outfile, { __PROGRAM__: JSON.stringify(program) });
 }

@@ -56,7 +56,7 @@ declare module '*/scripts/release/sea.mjs' {
   export function seaConfig(template: SeaConfig, options: { cached: boolean }): SeaConfig;
 }
 declare module '*/scripts/release/bundle.mjs' {
-  export function bundle(folder: string): Promise<unknown>;
+  export function bundle(folder: string): Promise<{ metafile: { inputs: Record<string, unknown> }; source: string }>;
   interface Metafile {
     inputs?: Record<string, unknown>;
     outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
@@ -80,6 +80,7 @@ declare module '*/scripts/project.mjs' {
   export function at(...parts: string[]): string;
   export const ROOT: string;
   export const TARGETS: string[];
+  export function projectVersion(): string;
   export function sha256(data: Buffer | string): string;
   export function hostTarget(platform?: string, arch?: string): string;
   export function executableName(target: string, options: { named: boolean }): string;
@@ -399,4 +400,51 @@ declare module '*/scripts/shape/source.mjs' {
   export function opaqueNames(sources: Source[]): string[];
   export function duplicateNames(sources: Source[]): string[];
   export function importCycles(sources: Source[]): string[][];
+}
+declare module '*/scripts/packages/archives.mjs' {
+  export interface Entry {
+    name: string;
+    data?: Buffer;
+    mode?: number;
+  }
+  export function tar(entries: Entry[], mtime: number): Buffer;
+  export function gzip(bytes: Buffer): Buffer;
+  export function zip(entries: (Entry & { data: Buffer })[], mtime: number): Buffer;
+}
+declare module '*/scripts/packages/deb.mjs' {
+  export function debVersion(version: string): string;
+  export function deb(target: string, files: { name: string; system: string; data: Buffer; mode?: number }[]): Buffer;
+}
+declare module '*/scripts/packages/rpm.mjs' {
+  export function spec(files: { system: string }[]): string;
+}
+declare module '*/scripts/packages/checksums.mjs' {
+  export function writeSums(folder: string): Map<string, string>;
+  export function readSums(text: string): Map<string, string>;
+  export function verifySums(folder: string): Map<string, string>;
+}
+declare module '*/scripts/packages/channels.mjs' {
+  export interface Facts {
+    version: string;
+    archive(target: string, ending: string): { name: string; sha256: string; url: string } | undefined;
+  }
+  export function releaseFacts(sums: Map<string, string>, options: { repository: string; version?: string }): Facts;
+  export function homebrewFormula(facts: Facts): string;
+  export function scoopManifest(facts: Facts): string;
+  export function wingetManifests(facts: Facts): Record<string, string>;
+  export function writeChannels(folder: string, options: { repository: string; version?: string }): string[];
+}
+declare module '*/scripts/packages/release-notes.mjs' {
+  export function releaseNotes(version: string, options?: { changelog?: string; draft?: boolean }): string;
+  export function isPrerelease(version: string): boolean;
+}
+declare module '*/scripts/packages/npm-package.mjs' {
+  export const NPM_NAME: string;
+  export function npmPackage(dist: string, buildFolder: string): Promise<Buffer>;
+}
+declare module '*/scripts/packages/sbom.mjs' {
+  export function sbom(
+    metafile: { inputs: Record<string, unknown> },
+    options: { lock: unknown; nodeFile: string; time: number },
+  ): string;
 }

@@ -1,5 +1,6 @@
 /** Runs a local JavaScript file as an upstream: in a child process of mcpx that serves MCP over its pipes. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isSea } from 'node:sea';
 import { McpxError } from '../../errors.ts';
 import { openProcess } from '../process/process.ts';
@@ -25,8 +26,11 @@ export function openModule(
   return openProcess({ type: 'stdio', command: self.command, args, env, cwd: undefined, framing: 'newline' }, options);
 }
 
-/** Returns the single executable, or node with the running script. */
+/** The file with the command line, next to the bundled library; undefined in all other builds. */
+declare const __PROGRAM__: string | undefined;
+
+/** Returns the single executable, or node with the running script. A program that uses the library is not that script. */
 function ownCommand(): Self {
-  const [, script] = process.argv;
+  const script = typeof __PROGRAM__ === 'string' ? join(__dirname, __PROGRAM__) : process.argv[1];
   return { command: process.execPath, args: isSea() || script === undefined ? [] : [script] };
 }

@@ -1,0 +1,62 @@
+/** The files that every package contains next to the executable: licence, notices, README, and where they are in a system. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { at, executableName, projectVersion } from '../project.mjs';
+
+/** The maintainer field that Debian packages need. */
+export const MAINTAINER = 'mcpx maintainers <maintainers@users.noreply.github.com>';
+export const SUMMARY = 'Every MCP server you own behind two tools: inspect and exec';
+
+/** Seconds since 1970 that all archives carry: of the commit, so that two builds of one commit are the same. */
+export function sourceTime() {
+  const given = Number(process.env.SOURCE_DATE_EPOCH);
+  if (Number.isSafeInteger(given) && given > 0) return given;
+  const { stdout } = spawnSync('git', ['log', '-1', '--format=%ct'], { cwd: at(), encoding: 'utf8' });
+  return Number(stdout) || 1_577_836_800;
+}
+
+/** Shell completions and the man page, as far as the program can print them; `script` is mcpx.cjs. */
+export function extras(script) {
+  const print = (...args) => {
+    const { status, stdout } = spawnSync(process.execPath, [script, ...args], { encoding: 'buffer' });
+    return status === 0 && stdout.length > 0 ? stdout : undefined;
+  };
+  const wanted = [
+    {
+      name: 'completions/mcpx.bash',
+      system: 'usr/share/bash-completion/completions/mcpx',
+      args: ['completion', 'bash'],
+    },
+    { name: 'completions/_mcpx', system: 'usr/share/zsh/vendor-completions/_mcpx', args: ['completion', 'zsh'] },
+    {
+      name: 'completions/mcpx.fish',
+      system: 'usr/share/fish/vendor_completions.d/mcpx.fish',
+      args: ['completion', 'fish'],
+    },
+    { name: 'man/mcpx.1', system: 'usr/share/man/man1/mcpx.1', args: ['man'] },
+  ];
+  return wanted.flatMap(({ args, ...file }) => {
+    const data = print(...args);
+    return data === undefined ? [] : [{ ...file, data }];
+  });
+}
+
+/** The texts of every package. `dist` is the folder of the built executables. */
+export function texts(dist) {
+  const text = (name, file, system) => ({ name, system, data: readFileSync(file) });
+  return [
+    text('LICENSE', at('LICENSE'), 'usr/share/doc/mcpx/copyright'),
+    text('THIRD_PARTY_NOTICES', join(dist, 'THIRD_PARTY_NOTICES'), 'usr/share/doc/mcpx/THIRD_PARTY_NOTICES'),
+    text('README.md', at('README.md'), 'usr/share/doc/mcpx/README.md'),
+  ];
+}
+
+/** The executable of a target as an entry of an archive. */
+export function executable(dist, target) {
+  const data = readFileSync(join(dist, executableName(target, { named: true })));
+  return { name: target.startsWith('win-') ? 'mcpx.exe' : 'mcpx', system: 'usr/bin/mcpx', data, mode: 0o755 };
+}
+
+/** The name of an archive without its ending, which is also the folder inside. */
+export const archiveName = (target) => `mcpx-${projectVersion()}-${target}`;
