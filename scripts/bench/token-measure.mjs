@@ -62,10 +62,12 @@ async function taskCost(client, menu, { server, tool, query, args }) {
   };
 }
 
-/** Arguments that pass: none, or those of the example in the answer to a call without any. Not counted. */
+/** Arguments that pass: none, or those of the example that inspect gives after a call without any. Not counted. */
 async function exampleOf(client, name) {
-  const { text, isError } = await client.call('exec', { ...name, arguments: {} });
-  const [, example] = isError ? (/^example: exec (\{.*\})$/m.exec(text) ?? []) : [];
+  const { isError } = await client.call('exec', { ...name, arguments: {} });
+  if (!isError) return {};
+  const { text } = await client.call('inspect', name);
+  const [, example] = /^example: exec (\{.*\})$/m.exec(text) ?? [];
   return example === undefined ? {} : JSON.parse(example).arguments;
 }
 

@@ -34,13 +34,13 @@ export function takesNothing(schema: unknown): boolean {
 }
 
 /**
- * Returns the names of a tool's parameters in order, with `?` for optional: "path, tail?". At most twenty; `…` if the
+ * Returns the names of a tool's parameters in order, with `?` for optional: "path, tail?". At most `max`; `…` if the
  * schema does not declare them.
  */
-export function parameterList(schema: unknown): string {
+export function parameterList(schema: unknown, max = MAX_PARAMETERS): string {
   if (takesNothing(schema) && isUntold(schema)) return '…';
   const all = parameters(schema).map(({ name, required }) => `${oneLine(clean(name))}${required ? '' : '?'}`);
-  return all.length > MAX_PARAMETERS ? [...all.slice(0, MAX_PARAMETERS), '…'].join(', ') : all.join(', ');
+  return all.length > max ? [...all.slice(0, max), '…'].join(', ') : all.join(', ');
 }
 
 /** True if a required argument is an object or an array of objects; an example is then clearer than the signature. */

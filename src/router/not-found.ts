@@ -24,7 +24,7 @@ export function unknownServer(name: string, entries: ServerEntry[], file: string
   const names = entries.map((entry) => entry.name);
   const close = nearest(name, names);
   return new McpxError('not_found', `no server is called "${asName(name)}"${didYouMean(close)}`, {
-    hint: names.length === 0 ? noServers(file) : `the servers are: ${some(names)}`,
+    ...hintOf(close, names, { none: noServers(file), all: 'the servers are' }),
     data: { nearest: close },
   });
 }
@@ -33,9 +33,15 @@ export function unknownTool(server: string, name: string, tools: Tool[]): McpxEr
   const names = tools.map((tool) => tool.name);
   const close = nearest(name, names);
   return new McpxError('not_found', `server "${server}" has no tool "${asName(name)}"${didYouMean(close)}`, {
-    hint: names.length === 0 ? `"${server}" offers no tools` : `its tools are: ${some(names)}`,
+    ...hintOf(close, names, { none: `"${server}" offers no tools`, all: 'its tools are' }),
     data: { nearest: close },
   });
+}
+
+/** Returns the hint beside the nearest names: all names if there are few, some if no name is near. */
+function hintOf(close: string[], names: string[], { none, all }: { none: string; all: string }): { hint?: string } {
+  if (names.length === 0) return { hint: none };
+  return close.length > 0 && names.length > FEW ? {} : { hint: `${all}: ${some(names)}` };
 }
 
 export function badArguments(fault: ArgumentFault): McpxError {
@@ -48,8 +54,10 @@ export function didYouMean(names: string[]): string {
   return names.length === 0 ? '' : `; did you mean ${names.map((name) => `"${name}"`).join(' or ')}?`;
 }
 
+/** Number of names that an error may repeat beside the nearest ones. */
+const FEW = 3;
 /** Maximum number of names in an error; further names are counted. */
-const MAX_NAMES = 40;
+const MAX_NAMES = 10;
 
 export function some(names: string[]): string {
   const shown = [...names].sort().slice(0, MAX_NAMES).join(', ');

@@ -5,6 +5,7 @@ import { isSchema } from '../render/schema-refs.ts';
 import { clean, cut, nearest } from '../render/text.ts';
 import { pointerKeys } from './healing.ts';
 import { withoutSecrets } from './redact-arguments.ts';
+import { oneBranch } from './union-branch.ts';
 
 export interface Problem {
   /** A path such as `items[0].name`; empty for the arguments as a whole. */
@@ -19,14 +20,40 @@ const MAX_CHOICES = 20;
 
 export function validationErrorsOf(errors: ErrorObject[]): Problem[] {
   const told = new Map<string, Problem>();
-  for (const error of simplify(errors.slice(0, MAX_ERRORS))) {
+  for (const error of simplify(oneBranch(errors.slice(0, MAX_ERRORS)))) {
     const problem = describe(error);
     told.set(`${problem.path}\n${problem.message}`, problem);
   }
-  const problems = [...told.values()];
+  const problems = foldItems([...told.values()]);
   if (problems.length <= MAX_PROBLEMS) return problems;
   const rest = problems.length - MAX_PROBLEMS;
   return [...problems.slice(0, MAX_PROBLEMS), { path: '', message: `and ${rest} more problems` }];
+}
+
+/** Merges problems that differ only in the index of a list: `items[0].id` and `items[2].id` become `items[0, 2].id`. */
+function foldItems(problems: Problem[]): Problem[] {
+  const folded = new Map<string, { problem: Problem; indexes: string[] }>();
+  for (const problem of problems) {
+    const index = INDEX.exec(problem.path)?.[1];
+    const same = index === undefined ? problem.path : problem.path.replace(INDEX, '[]');
+    const key = `${same}\n${problem.message.replace(/, got .*$/s, '')}`;
+    const known = folded.get(key);
+    if (known === undefined) folded.set(key, { problem, indexes: index === undefined ? [] : [index] });
+    else if (index !== undefined) known.indexes.push(index);
+  }
+  return [...folded.values()].map(({ problem, indexes }) =>
+    indexes.length < 2 ? problem : { ...problem, path: problem.path.replace(INDEX, `[${someIndexes(indexes)}]`) },
+  );
+}
+
+/** Matches the last index of a path. */
+const INDEX = /\[(\d+)\](?!.*\[\d+\])/;
+const MAX_INDEXES = 4;
+
+function someIndexes(indexes: string[]): string {
+  const all = [...new Set(indexes)];
+  if (all.length <= MAX_INDEXES) return all.join(', ');
+  return `${all.slice(0, MAX_INDEXES - 1).join(', ')} … ${all.at(-1)}`;
 }
 
 /** Merges the types expected at one path into one problem, and replaces a failed alternative by its own errors. */

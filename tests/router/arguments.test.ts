@@ -299,10 +299,7 @@ const WORDS: [string, Schema, unknown, Problem[]][] = [
     'alternatives by their parts',
     object({}, { anyOf: [{ required: ['a'] }, { required: ['b'] }] }),
     {},
-    [
-      { path: 'a', message: 'missing' },
-      { path: 'b', message: 'missing' },
-    ],
+    [{ path: 'a', message: 'missing' }],
   ],
   [
     'keys',

@@ -1,11 +1,12 @@
-/** Error messages for a model: the problem, the tool's signature and a valid example call. */
+/** Error messages for a model: the problem, the parameters that failed, and a valid example call if it is short. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Tool } from '../../catalog/listing.ts';
 import { McpxError, messageOf, RpcError } from '../../errors.ts';
+import { partLine } from '../../render/part-line.ts';
 import { textBlock } from '../../render/text-block.ts';
-import { pageText } from '../../render/text-page.ts';
-import { renderTool } from '../../render/typescript.ts';
-import { exampleArguments } from '../../router/arguments.ts';
+import { estimateTokens } from '../../render/token-estimate.ts';
+import { parameterList } from '../../render/typescript.ts';
+import { exampleArguments, type Problem } from '../../router/arguments.ts';
 import type { ArgumentFault } from '../../router/not-found.ts';
 import type { ToolResult } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
@@ -24,23 +25,59 @@ function explain(error: unknown, dialect: Dialect): string {
   return `error: ${error.message}${hint}`;
 }
 
-function explainFault(message: string, { server, tool, worked }: ArgumentFault, dialect: Dialect): string {
+/** Describes only what failed; the model knows the rest, or looks it up. */
+function explainFault(message: string, { server, tool, problems, worked }: ArgumentFault, dialect: Dialect): string {
+  const parts = failedParts(tool, problems);
   const about = written(dialect.inspect, dialect.target(server, tool.name));
-  return [
-    `error: ${message}`,
-    '',
-    bounded(renderTool(tool, { form: 'full' }), about),
-    '',
-    `example: ${bounded(exampleCall({ server, tool, worked }, dialect), about)}`,
-  ].join('\n');
+  const text = [`error: ${message}`, ...partLines(parts), ...otherParameters(tool, parts)].join('\n');
+  const example = `example: ${exampleCall({ server, tool, worked }, dialect)}`;
+  const last = estimateTokens(text) + estimateTokens(example) <= MAX_TOKENS ? example : `more: ${about}`;
+  return `${text}\n${last}`;
 }
 
-/** Maximum characters of a signature, and of an example, in an error. */
-const MAX_PART = 10_000;
+/** Estimated tokens of an error up to which it has an example. */
+const MAX_TOKENS = 125;
+/** Maximum number of parameters that an error describes, and characters of the names of the others. */
+const MAX_PARTS = 12;
+const MAX_OTHERS = 100;
 
-function bounded(text: string, about: string): string {
-  const { text: head, next } = pageText(text, 0, MAX_PART);
-  return next === undefined ? text : `${head}\n… ${text.length - head.length} more characters: ${about}`;
+/** The type of each part that failed, by its path without the indexes of lists. */
+function failedParts(tool: Tool, problems: Problem[]): Map<string, string> {
+  const parts = new Map<string, string>();
+  for (const { path } of problems) {
+    const line = path === '' ? undefined : partLine(tool, pointerOf(path));
+    if (line !== undefined) parts.set(path.replace(/\[[\d, …]+\]/g, '[]'), line);
+  }
+  return parts;
+}
+
+/** Converts `items[0].id` to `items/id`. */
+function pointerOf(path: string): string {
+  const keys = [...path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[[^\]]*\]|([^.[\]]+)/g)].map(
+    ([, quoted, plain]) => quoted ?? plain,
+  );
+  return keys
+    .filter((key) => key !== undefined)
+    .map((key) => key.replaceAll('~', '~0').replaceAll('/', '~1'))
+    .join('/');
+}
+
+function partLines(parts: Map<string, string>): string[] {
+  const lines = [...parts].map(([path, line]) => `${path}: ${line}`);
+  if (lines.length <= MAX_PARTS) return lines.length === 0 ? [] : ['', ...lines];
+  return ['', ...lines.slice(0, MAX_PARTS), `… and ${lines.length - MAX_PARTS} more`];
+}
+
+/** Names the parameters that did not fail, because a model may not have seen the tool before. */
+function otherParameters({ inputSchema }: Tool, parts: Map<string, string>): string[] {
+  const names = parameterList(inputSchema, Number.POSITIVE_INFINITY)
+    .split(', ')
+    .filter((name) => name !== '' && name !== '…' && !parts.has(name.replace(/\?$/, '')));
+  if (names.length === 0) return [];
+  const lengths = names.map((_, index) => names.slice(0, index + 1).join(', ').length);
+  const shown = names.slice(0, lengths.filter((length) => length <= MAX_OTHERS).length);
+  const rest = names.length - shown.length;
+  return [`other parameters: ${[...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(', ')}`];
 }
 
 export interface Example {

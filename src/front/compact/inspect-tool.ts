@@ -22,6 +22,7 @@ import type { ClientDeps } from '../front-interface.ts';
 import { aboutServer, wholeInstructions } from '../instructions.ts';
 import { dialectOf, written } from './dialect.ts';
 import { type Example, exampleCall } from './explain.ts';
+import { knownArguments } from './inspect-arguments.ts';
 import { inspectResult } from './inspect-result.ts';
 import { type Description, findTools, questionOf } from './inspect-search.ts';
 import { presentText, roomOf } from './result-handle.ts';
@@ -29,7 +30,8 @@ import { findTool, readTarget } from './tool-target.ts';
 
 type Deps = Pick<ClientDeps, 'router' | 'settings' | 'listed' | 'verify' | 'clientResults' | 'search'>;
 
-export async function inspect(args: Params, _: unknown, deps: Deps): Promise<ToolResult> {
+export async function inspect(given: Params, _: unknown, deps: Deps): Promise<ToolResult> {
+  const args = knownArguments(given);
   return args.result === undefined ? within(await describe(args, deps), deps) : inspectResult(args, deps);
 }
 
@@ -125,13 +127,16 @@ const FORMS: ((tool: Tool, maxDescription: number) => string)[] = [
   (tool) => tool.name,
 ];
 
+/** Maximum characters of a server's tools; with more, it is cheaper to search. */
+const MAX_SERVER = 24_000;
+
 /**
  * Describes a server with one signature and one sentence per tool, or shorter lines if the text would exceed
- * `limits.resultChars`. Throws the error that kept the server from being listed.
+ * `MAX_SERVER` or `limits.resultChars`. Throws the error that kept the server from being listed.
  */
 export function describeServer(
   server: ServerView,
-  { compression, limits }: Pick<Settings, 'compression' | 'limits'>,
+  { compression, limits, front }: Pick<Settings, 'compression' | 'limits' | 'front'>,
 ): string {
   const { listing } = server.entry;
   if (listing.kind === 'failed' && server.tools.length === 0) throw listing.error;
@@ -141,11 +146,15 @@ export function describeServer(
   const line = serverLine(server, instructions.length === 0 ? maxInstructions : 0);
   const head = [line, ...instructions, ...unansweredLists(server.entry.offer)].join('\n');
   if (schema === 'json') return [head, ...server.tools.map((tool) => JSON.stringify(definition(tool)))].join('\n');
+  const dialect = dialectOf(front);
+  const search = written(dialect.inspect, { ...dialect.server(server.name), query: '…' });
+  // A shell command has no limit.
+  const most = Number.isFinite(limits.resultChars) ? MAX_SERVER : Number.POSITIVE_INFINITY;
   let text = '';
   for (const [index, form] of FORMS.entries()) {
-    const note = index === 0 ? [] : ['(too many tools to say everything here: look one up for its signature)'];
+    const note = index === 0 ? [] : [`(too many tools to describe all here; to find one: ${search})`];
     text = [head, ...note, ...server.tools.map((tool) => form(tool, maxDescription))].join('\n');
-    if (fits(text, roomOf({ limits }))) break;
+    if (text.length <= most && fits(text, roomOf({ limits }))) break;
   }
   return text;
 }

@@ -2,7 +2,7 @@
 import { McpxError } from '../../errors.ts';
 import { asName, nearest } from '../../render/text.ts';
 import { didYouMean, some } from '../../router/not-found.ts';
-import type { Router } from '../../router/router.ts';
+import type { Router, ServerView } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
 import { refreshAndFind } from '../refresh-and-find.ts';
@@ -61,39 +61,69 @@ export async function findTool(
 const SEPARATORS = ['.', '__', '::', ':', '/', '-', '_'];
 
 /**
- * Resolves a name that has only one meaning: a tool's own name, or one prefixed with its server's name. A tool that
- * no server has is left to the router, which reports the nearest names.
+ * Resolves a name that has only one meaning: a tool's own name, or one prefixed with its server's name, in any case and
+ * with any separators. A tool that its server does not have is left to the router, which reports the nearest names.
  */
 export function locate({ server, tool }: { server?: string; tool: string }, router: Known): Located {
   const views = router.servers();
   if (server === undefined) return onlyOne(tool, readings(tool, router), router);
-  const named = views.find(({ name }) => name === server);
+  const named = meantBy(server, views);
   if (named === undefined) {
     const [found, ...others] = readings(`${server}.${tool}`, router);
     return found !== undefined && others.length === 0 ? found : { server, tool };
   }
-  if (named.tools.some(({ name }) => name === tool)) return { server, tool };
+  const meant = meantBy(tool, named.tools);
+  if (meant !== undefined) return { server: named.name, tool: meant.name };
   const all = readings(tool, router);
-  const [found, ...others] = all.filter((one) => one.server === server);
-  if (found === undefined && all.length > 0) throw elsewhere(server, tool, all);
-  return found !== undefined && others.length === 0 ? found : { server, tool };
+  const [found, ...others] = all.filter((one) => one.server === named.name);
+  if (found !== undefined && others.length === 0) return found;
+  if (all.length > 0) throw elsewhere(named, tool, all);
+  return { server: named.name, tool };
 }
 
-function elsewhere(server: string, tool: string, found: Located[]): McpxError {
-  const owners = found.map((one) => `"${one.server}"`).join(', ');
-  return new McpxError('not_found', `server "${server}" has no tool "${tool}": it is a tool of ${owners}`, {
-    hint: found.length === 1 ? `"server_name" is ${owners}` : 'say which one in "server_name"',
+/** Returns the one of this name, else the only one whose name differs in case and separators alone. */
+function meantBy<T extends { name: string }>(name: string, all: readonly T[]): T | undefined {
+  const exact = all.find((one) => one.name === name);
+  if (exact !== undefined) return exact;
+  const [found, ...others] = all.filter((one) => folded(one.name) === folded(name));
+  return others.length === 0 ? found : undefined;
+}
+
+function folded(name: string): string {
+  return name.toLowerCase().replace(/[\s._-]+/g, '');
+}
+
+/** Other services may have a tool of that name, which does something else: they are named, but not suggested. */
+function elsewhere({ name, tools }: ServerView, tool: string, found: Located[]): McpxError {
+  const close = nearest(
+    tool,
+    tools.map((one) => one.name),
+  );
+  const owners = [...new Set(found.map(({ server }) => `"${server}"`))];
+  const have =
+    owners.length === 1
+      ? 'has a tool of that name, for its own service'
+      : 'have tools of that name, for their own services';
+  return new McpxError('not_found', `server "${name}" has no tool "${asName(tool)}"${didYouMean(close)}`, {
+    hint: `${owners.join(', ')} ${have}`,
   });
 }
 
 /** Returns every tool that the name may mean. */
 function readings(name: string, router: Known): Located[] {
+  const exact = named(name, router, (text) => text);
+  return exact.length > 0 ? exact : named(name, router, folded);
+}
+
+function named(name: string, router: Known, form: (text: string) => string): Located[] {
+  const wanted = form(name);
   return router.servers().flatMap(({ name: server, tools }) => {
-    const rests = SEPARATORS.map((separator) => server + separator)
-      .filter((prefix) => name.startsWith(prefix))
-      .map((prefix) => name.slice(prefix.length));
+    const prefixes = SEPARATORS.map((separator) => form(server + separator)).filter((prefix) =>
+      wanted.startsWith(prefix),
+    );
+    const rests = prefixes.map((prefix) => wanted.slice(prefix.length));
     return tools
-      .filter((tool) => tool.name === name || rests.includes(tool.name))
+      .filter((tool) => form(tool.name) === wanted || rests.includes(form(tool.name)))
       .map((tool) => ({ server, tool: tool.name }));
   });
 }

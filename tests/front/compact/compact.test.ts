@@ -435,11 +435,11 @@ describe('exec', () => {
     expect(sent).toEqual([]);
   });
 
-  test('wrong arguments are answered with paths, signature and a working example', async () => {
+  test('wrong arguments are answered with paths, types and a working example', async () => {
     const { call, text } = open({ files });
     const wrong = await text('exec', { server_name: 'files', tool_name: 'read_file', arguments: { tail: 'x' } });
-    expect(wrong).toContain('path');
-    expect(wrong).toContain('read_file(args: {');
+    expect(wrong).toContain('path: missing');
+    expect(wrong).toContain('path: string // absolute path');
     const example = JSON.parse(/example: exec (.*)$/m.exec(wrong)?.[1] ?? '');
     expect((await call('exec', example)).isError).toBeUndefined();
   });

@@ -66,11 +66,11 @@ describe('which tool is meant', () => {
     expect(sent).toEqual([]);
   });
 
-  test('a tool of another server than the one that is named is told with its own', async () => {
+  test('a tool that only another server has is not offered as the same', async () => {
     const { exec, inspect, sent } = open({ files: FILES, other: { tools: [{ name: 'x' }] } });
     await inspect({});
     expect(await exec({ server_name: 'other', tool_name: 'read_file' })).toContain(
-      'server "other" has no tool "read_file": it is a tool of "files"',
+      'server "other" has no tool "read_file"\nhint: "files" has a tool of that name, for its own service',
     );
     expect(sent).toEqual([]);
   });
