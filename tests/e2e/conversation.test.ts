@@ -96,7 +96,7 @@ test('a batch fills in what an earlier call found, and select keeps answers smal
   const both = await call({
     calls: [
       { method: 'memory.search_nodes', arguments: { query: 'entity-77' }, select: 'entities[*].name' },
-      { method: 'memory.open_nodes', arguments: { names: [{ $from: '0.entities[0].name' }] } },
+      { method: 'memory.open_nodes', arguments: { names: [{ $from: '0[0]' }] } },
       { method: 'memory.open_nodes', arguments: { names: { $from: '0.nothing' } } },
     ],
   });

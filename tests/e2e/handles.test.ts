@@ -18,9 +18,9 @@ async function gateway(handles: number, servers: object) {
     const { result } = await post(`${url}/mcp`, 'tools/call', params, HEADERS);
     return result.content[0].text;
   };
-  /** Several calls as one, in parallel; what was said of all of them. */
+  /** Several calls as one, eight at a time; what was said of all of them. */
   const batch = async (calls: object[]): Promise<string> => {
-    const params = { name: 'exec', arguments: { calls } };
+    const params = { name: 'exec', arguments: { calls, parallel: true } };
     return JSON.stringify(await post(`${url}/mcp`, 'tools/call', params, HEADERS));
   };
   return { ...running, port: Number(new URL(url).port), exec, batch };
@@ -90,7 +90,7 @@ few('more connections to a server over HTTP than handles: its session goes on', 
   const { exec, batch, child } = await gateway(64, { web: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } });
   expect(await exec('web', 'echo', { n: 1 })).toBe('{"n":1}');
   const sleep = { server_name: 'web', tool_name: 'sleep', arguments: { ms: 1000 } };
-  const said = await Promise.all([1, 2, 3, 4].map(() => batch(Array.from({ length: 20 }, () => sleep))));
+  const said = await Promise.all([1, 2, 3, 4, 5, 6].map(() => batch(Array.from({ length: 20 }, () => sleep))));
   expect(said.join()).toContain('EMFILE');
   expect(said.join()).toContain('ulimit -n');
   expect(await exec('web', 'greetings')).toBe('1');
