@@ -36,7 +36,7 @@ export function makeHome(settings: Record<string, unknown> = {}): Home {
 }
 
 /** Runs a program to its end, in a process group of its own, which ends with it. */
-function runToEnd(command: string[], { cwd, env }: Pick<Home, 'cwd' | 'env'>): Promise<string> {
+export function runToEnd(command: string[], { cwd, env }: Pick<Home, 'cwd' | 'env'>): Promise<string> {
   const [program = '', ...args] = command;
   const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let said = '';
