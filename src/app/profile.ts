@@ -20,6 +20,7 @@ import type { Admission } from '../router/admission.ts';
 import { answerQuestion, mayHear, passToCall } from '../router/server-requests.ts';
 import { createSubscriptions, type Subscriptions } from '../router/subscriptions.ts';
 import { createTaskOwners, type TaskOwners } from '../router/task-owners.ts';
+import type { Authorize } from '../upstream/http/authorization.ts';
 import { createPool, type Pool } from '../upstream/pool.ts';
 import type { ChildLimit } from '../upstream/process/child-limit.ts';
 import type { ChildRecords } from '../upstream/process/orphans.ts';
@@ -59,6 +60,8 @@ export interface AppOptions {
   problems?: string[];
   /** The folder in which large results are stored until their sessions end; if undefined, they are stored in memory. */
   resultFolder?: string;
+  /** Creates the credentials of servers with a URL (default: the configured headers). */
+  authorize?: Authorize | undefined;
   /** Set if a user waits in a shell: it gets a line about each slow start, and calls wait for a download without a timeout. */
   attended?: (line: string) => void;
   /** The folder that records the definitions that each session was shown, so that sessions survive a restart. */
@@ -78,7 +81,7 @@ export function runProfile(
   { settings }: Config,
   { log, store, lockFile: file, shownFolder: folder, ...more }: AppOptions & Common,
 ): ProfileRuntime {
-  const { children, stderr, observer, prior, admission, childLimit, attended } = more;
+  const { children, stderr, observer, prior, admission, childLimit, attended, authorize } = more;
   const { name: own } = profile;
   const sessions = new Set<ClientSession>();
   const { lock: mode } = settings;
@@ -93,6 +96,7 @@ export function runProfile(
     children,
     childLimit,
     stderr,
+    authorize,
     attended,
     events: {
       notification: (server, heard, connection) => {

@@ -9,13 +9,14 @@ import { warningText } from '../config/diagnostics.ts';
 import { environmentOf } from '../config/environment.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
-import { homeFolder, sessionsFolder } from '../config/paths.ts';
+import { homeFolder, sessionsFolder, tokensFile } from '../config/paths.ts';
 import { messageOf } from '../errors.ts';
 import { codeOf, ensureFolder, removeAbandonedTemps } from '../files.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { createLedger } from '../observe/savings-totals.ts';
 import { createUsage } from '../observe/usage.ts';
 import { MAX_LISTING_TIME } from '../upstream/lifecycle/listing-limit.ts';
+import { createOAuth } from '../upstream/oauth/oauth.ts';
 import { longestStart } from '../upstream/process/launcher.ts';
 import { createChildRecords } from '../upstream/process/orphans.ts';
 import { createStderrFiles } from '../upstream/process/stderr-file.ts';
@@ -116,7 +117,8 @@ export function openApp(
   const usage = createUsage({ file: join(home, 'usage.json'), log });
   const resultFolder = join(home, 'results');
   const shownFolder = resumable ? join(sessionsFolder(environmentOf()), 'shown') : undefined;
-  const kept = { children, stderr, ledger, usage, resultFolder, shownFolder };
+  const { authorization: authorize } = createOAuth({ file: tokensFile(environmentOf()), log });
+  const kept = { children, stderr, ledger, usage, resultFolder, shownFolder, authorize };
   return createApp(config, { log, store, lockFile: openLockFile(), ...kept, ...told });
 }
 

@@ -64,5 +64,9 @@ export function noteNoServers(): void {
 }
 
 export function whyUnreachable({ name, entry: { listing } }: ServerView): string {
-  return listing.kind === 'failed' ? messageOf(listing.error) : `server "${name}" is still starting`;
+  if (listing.kind !== 'failed') return `server "${name}" is still starting`;
+  const { error } = listing;
+  return error instanceof McpxError && error.code === 'auth' && error.hint !== undefined
+    ? `${error.message}: ${error.hint}`
+    : messageOf(error);
 }

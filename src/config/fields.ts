@@ -92,7 +92,10 @@ export const SERVER = {
   framing: choice('How messages are separated on its pipes.', 'newline', 'content-length'),
   url: text('Where it listens.'),
   headers: { kind: 'map', of: { kind: 'scalar' }, doc: 'HTTP headers sent with every request.' },
-  oauth: { kind: 'open', doc: 'OAuth client: clientId (null registers one), clientSecret, scopes.' },
+  oauth: {
+    kind: 'open',
+    doc: 'OAuth: clientId (null registers one), clientSecret, clientMetadataUrl, privateKey, scopes, grant, callbackPort, issuer.',
+  },
   module: text('A JavaScript file that exports tools, relative to this file.'),
   builtin: choice('A toolbox inside mcpx (default: the one with the name of the server).', ...BUILTINS),
   disabled: flag('Whether it is switched off (default false).'),

@@ -11,7 +11,6 @@ import { normalize } from './normalize.ts';
 import { applyOverrides, type Overrides, withFront } from './overrides.ts';
 import { bootstrap, configFiles } from './paths.ts';
 import { warnSeparator } from './separator.ts';
-import { warnUnsupported } from './unsupported.ts';
 
 /** Fields of the environment that are not given are read from the process. */
 export interface LoadOptions extends Partial<Environment> {
@@ -97,7 +96,6 @@ function finish(merged: Merged, { options, world, findings, sources }: Finish): 
     findings.error({ message, hint: 'add "file": "audit.jsonl" to "audit"' });
   }
   findings.check(sources);
-  warnUnsupported(merged.profiles, findings);
   const { self } = options;
   const kept =
     self === undefined

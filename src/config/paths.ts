@@ -29,6 +29,11 @@ export function secretKeyFile(world: Environment): string {
   return pathsOf(world).join(homeFolder(world), 'secret.key');
 }
 
+/** Returns the path of the file with the sign-ins of this user; its mode is 0600. */
+export function tokensFile(world: Environment): string {
+  return pathsOf(world).join(homeFolder(world), 'tokens.json');
+}
+
 /** Returns the folder for session state, so that sessions survive a restart and deleted ones stay deleted. */
 export function sessionsFolder(world: Environment): string {
   return pathsOf(world).join(homeFolder(world), 'sessions');

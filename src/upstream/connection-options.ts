@@ -6,6 +6,7 @@ import type { Params, RpcRequest } from '../wire/message.ts';
 import type { Attribution, Incoming } from '../wire/peer.ts';
 import type { ConnectionState } from './connection-interface.ts';
 import type { Remembered } from './handshake.ts';
+import type { Authorize } from './http/authorization.ts';
 import type { ListingLimit } from './lifecycle/listing-limit.ts';
 import type { Slots } from './lifecycle/queue.ts';
 import type { ChildLimit } from './process/child-limit.ts';
@@ -46,6 +47,8 @@ export interface ConnectionOptions {
   places?: ListingLimit | undefined;
   /** The client whose share of the process limit is used; undefined if several clients share the connection. */
   holder?: string | undefined;
+  /** Creates the credentials of servers with a URL (default: the configured headers). */
+  authorize?: Authorize | undefined;
   /** Set when a user waits in a shell: receives slow-start lines, and calls wait for the whole download. */
   attended?: ((line: string) => void) | undefined;
 }

@@ -39,6 +39,8 @@ export interface PoolOptions {
   childLimit?: ChildLimit | undefined;
   /** Stores the stderr output of child processes. */
   stderr?: StderrFiles | undefined;
+  /** Creates the credentials of servers with a URL. */
+  authorize?: ConnectionOptions['authorize'];
   /** Receives slow-start lines when a user waits in a shell. */
   attended?: ConnectionOptions['attended'];
 }

@@ -20,19 +20,31 @@ const STARS = '***';
 const SHORTEST_BEGINNING = 4;
 const MAX_DEPTH = 32;
 
-export function createRedactor(secrets: readonly string[]): Redactor {
-  // The longest form comes first, so that a secret that contains another is replaced as a whole.
-  const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+/** The number of former values of changing secrets that are still redacted: a late answer may quote a former token. */
+const FORMER = 8;
+
+/** `changing` returns secrets that change, such as the tokens of a sign-in. */
+export function createRedactor(fixed: readonly string[], changing: () => readonly string[] = () => []): Redactor {
+  let recent: readonly string[] = [];
+  let computed = sortedForms(fixed);
+  const forms = (): readonly string[] => {
+    const added = changing().filter((secret) => !recent.includes(secret));
+    if (added.length > 0) {
+      recent = [...recent, ...added].slice(-FORMER);
+      computed = sortedForms([...fixed, ...recent]);
+    }
+    return computed;
+  };
 
   const beginning = (text: string): string => {
     const safe = whole(text);
-    const cut = Math.max(0, ...forms.map((form) => overlap(safe, form)));
+    const cut = Math.max(0, ...forms().map((form) => overlap(safe, form)));
     return cut < SHORTEST_BEGINNING ? safe : `${safe.slice(0, -cut)}${STARS}`;
   };
-  const whole = (text: string): string => forms.reduce((safe, form) => safe.replaceAll(form, STARS), text);
+  const whole = (text: string): string => forms().reduce((safe, form) => safe.replaceAll(form, STARS), text);
   const text = (said: string): string => {
     const safe = whole(said);
-    if (forms.length === 0 || !safe.includes('…')) return safe;
+    if (forms().length === 0 || !safe.includes('…')) return safe;
     const pieces = safe.split('…');
     return pieces.map((piece, index) => (index < pieces.length - 1 ? beginning(piece) : piece)).join('…');
   };
@@ -44,7 +56,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     return Object.fromEntries(Object.entries(given).map(([key, item]) => [text(key), value(item, depth + 1)]));
   };
   const error = <E extends Error>(failure: E): E =>
-    forms.length === 0 ? failure : (redactError(failure) as unknown as E);
+    forms().length === 0 ? failure : (redactError(failure) as unknown as E);
   const redactError = (failure: Error): Error => {
     const message = text(failure.message);
     const cause = failure.cause instanceof Error ? redactError(failure.cause) : failure.cause;
@@ -56,7 +68,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     if (message === failure.message && cause === failure.cause) return failure;
     return Object.assign(new Error(message, { cause }), { ...failure, message, cause });
   };
-  return { text, beginning, error, finds: (said) => forms.some((form) => said.includes(form)) };
+  return { text, beginning, error, finds: (said) => forms().some((form) => said.includes(form)) };
 }
 
 /**
@@ -69,6 +81,11 @@ export function redactorOf(spec: ServerSpec): Redactor {
   } catch {
     return createRedactor([]);
   }
+}
+
+/** Returns the forms of all secrets, the longest first, so that a secret that contains another is replaced as a whole. */
+function sortedForms(secrets: readonly string[]): string[] {
+  return [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
 }
 
 /** Returns how many characters at the end of the text are the beginning of the secret. */

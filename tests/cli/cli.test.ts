@@ -287,7 +287,7 @@ describe('config commands', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ mcpServers: { a: { command: 'x' } }, http: { port: 3095 } });
     shown.stdout = '';
     expect(await mcpx('config', 'schema')).toBe(0);
-    expect(JSON.parse(shown.stdout)).toHaveProperty('properties.mcpServers');
+    expect(JSON.parse(shown.stdout)).toHaveProperty('definitions.document.properties.mcpServers');
   });
 });
 

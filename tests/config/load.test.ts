@@ -303,11 +303,3 @@ test('the demo has five built-in servers and listens to flags', () => {
   expect(config.settings.http.port).toBe(0);
   expect(config.files).toEqual([]);
 });
-
-test('a setting that does nothing yet is said, so that nobody relies on it', () => {
-  const home = createHome();
-  home.write('.mcpx/config.json', { mcpServers: { a: { url: 'https://a.example/mcp', oauth: { scopes: ['read'] } } } });
-  expect(home.load().warnings.map(({ message }) => message)).toEqual([
-    '"oauth" of server "a" has no effect: this version does not support OAuth',
-  ]);
-});

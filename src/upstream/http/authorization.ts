@@ -10,7 +10,22 @@ export interface Authorization {
   refused(refusal: AuthRefusal): boolean | Promise<boolean>;
   /** Returns the error for a request that stays refused. */
   error(status: number): McpxError;
+  /** Returns the credentials that no message may quote, besides those of the config. */
+  secrets?(): readonly string[];
 }
+
+/** A server as the owner of its credentials knows it. */
+export interface ServerAccess {
+  name: string;
+  url: string;
+  /** The configured headers. */
+  headers: Record<string, string>;
+  /** The OAuth settings of the config. */
+  oauth?: Record<string, unknown> | undefined;
+}
+
+/** Creates the authorization of a server. */
+export type Authorize = (server: ServerAccess) => Authorization;
 
 export interface AuthRefusal {
   status: number;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ServerSpec, Settings } from '../../config/config.ts';
-import { resolveLaunch } from '../../config/env.ts';
+import { type Launch, resolveLaunch } from '../../config/env.ts';
 import { McpxError, RpcError } from '../../errors.ts';
 import type { Introduction } from '../../mcp/envelope.ts';
 import type { Log } from '../../observe/log.ts';
@@ -10,7 +10,7 @@ import { createPeer, type PeerHandlers } from '../../wire/peer.ts';
 import { handshake } from '../era/era.ts';
 import { createEraChannel } from '../era/era-channel.ts';
 import type { Handshake, Remembered } from '../handshake.ts';
-import { staticAuthorization } from '../http/authorization.ts';
+import { type Authorization, type Authorize, staticAuthorization } from '../http/authorization.ts';
 import { FETCH_LIMIT, launcherOf } from '../process/launcher.ts';
 import { quote } from '../process/process-errors.ts';
 import { createRedactor } from '../secret-redactor.ts';
@@ -31,6 +31,8 @@ export interface LinkOptions {
   workspaceFolder?: string | undefined;
   /** Receives every line that the process writes to stderr. */
   stderr?: ((line: string) => void) | undefined;
+  /** Creates the credentials of a server with a URL (default: the configured headers). */
+  authorize?: Authorize | undefined;
   /** Receives slow-start lines in place of the log. */
   attended?: ((line: string) => void) | undefined;
   /** Aborts when the upstream is no longer needed. */
@@ -54,7 +56,8 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     ...(workspaceFolder !== undefined && { workspaceFolder }),
   });
   if (settings.offline && 'url' in launch) stayHome(spec, launch.url);
-  const redactor = createRedactor(secrets);
+  const authorization = authorizationOf(spec.name, launch, options.authorize);
+  const redactor = createRedactor(secrets, authorization.secrets);
   const { messageBytes: maxBytes } = settings.limits;
   const remembered = options.recall?.(spec);
   const transport = await openTransport(launch, {
@@ -62,7 +65,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     maxBytes,
     log,
     redactor,
-    authorization: staticAuthorization('url' in launch ? launch.headers : {}, spec.name),
+    authorization,
     remembered: remembered?.transport,
     framing: remembered && (remembered.framing ?? 'newline'),
     ...(stderr && { stderr }),
@@ -109,6 +112,12 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   } finally {
     limit.end();
   }
+}
+
+function authorizationOf(name: string, launch: Launch, authorize?: Authorize): Authorization {
+  if (!('url' in launch)) return staticAuthorization({}, name);
+  const { url, headers, oauth } = launch;
+  return authorize === undefined ? staticAuthorization(headers, name) : authorize({ name, url, headers, oauth });
 }
 
 /** Rejects a remote URL in offline mode; loopback URLs are still allowed. */

@@ -253,7 +253,7 @@ export class Lifecycle {
 
   #backOff(failure: McpxError): void {
     const { interval, maxRetries } = this.#options.spec.reconnect;
-    const { message: reason } = failure;
+    const reason = withRemedy(failure);
     this.#failure = failure;
     // A config error persists until a reload, so there is no retry.
     if (this.#terminal && failure.code === 'config') {
@@ -266,7 +266,8 @@ export class Lifecycle {
     const resting = terminal || failures > maxRetries;
     // After maxRetries there is no automatic retry; the next call tries at once, then the backoff continues.
     const pause = failures === maxRetries + 1 ? 0 : Math.max(1, retryDelay(failures, interval));
-    const wait = terminal ? TERMINAL_PAUSE : pause;
+    // The user may have signed in meanwhile, and a refused request is cheap, so the next call tries at once.
+    const wait = needsSignIn(failure) ? 0 : terminal ? TERMINAL_PAUSE : pause;
     const until = Date.now() + wait;
     if (!terminal) this.#options.breaker.failed(failure, until);
     if (!resting) this.#later(wait);
@@ -281,6 +282,16 @@ export class Lifecycle {
       this.#options.log.debug(`a listener failed: ${messageOf(error)}`, { server: this.#name });
     }
   }
+}
+
+/** Returns the message for the status, with the command that signs in if that is the remedy. */
+function withRemedy(failure: McpxError): string {
+  const { message, hint } = failure;
+  return needsSignIn(failure) && hint !== undefined ? `${message}: ${hint}` : message;
+}
+
+function needsSignIn({ data }: McpxError): boolean {
+  return typeof data === 'object' && data !== null && 'signIn' in data;
 }
 
 function stopped(name: string): McpxError {

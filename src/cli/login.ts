@@ -1,0 +1,144 @@
+/** `mcpx login <server>`: signs in to a server with OAuth. `mcpx login --list` shows who is signed in. */
+import type { RemoteServer } from '../config/config.ts';
+import { resolveLaunch } from '../config/env.ts';
+import { environmentOf } from '../config/environment.ts';
+import { tokensFile } from '../config/paths.ts';
+import { McpxError, messageOf } from '../errors.ts';
+import { createLog } from '../observe/log.ts';
+import { nearest } from '../render/text.ts';
+import type { ServerAccess } from '../upstream/http/authorization.ts';
+import { createOAuth, type OAuth } from '../upstream/oauth/oauth.ts';
+import type { SignIn } from '../upstream/oauth/token-file.ts';
+import type { Invocation } from './command.ts';
+import { readConfig } from './command-app.ts';
+import { openBrowser } from './open-browser.ts';
+import { isOnTerminal, paintAnswer, print, printJson, table } from './output.ts';
+import { whileWaiting } from './progress.ts';
+import { askOnTerminal, TERMINAL } from './question.ts';
+import { status } from './status-lines.ts';
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, flags } = invocation;
+  if (flags.has('list')) return listSignIns(flags.has('json'));
+  const { server, oauth } = openSignIn(invocation, args[0]);
+  const signIn = flags.has('device')
+    ? await onOtherDevice(invocation, server, oauth)
+    : await inBrowser(invocation, server, oauth);
+  if (flags.has('json')) await print(JSON.stringify({ server: server.name, ...describe(signIn) }));
+  else await print(`signed in to ${paintAnswer('bold', server.name)}${details(signIn)}`);
+  return 0;
+}
+
+/** Returns the server that the user named, with its store of tokens. */
+export function openSignIn(
+  { flags }: Pick<Invocation, 'flags'>,
+  name: string | undefined,
+): { server: ServerAccess; oauth: OAuth } {
+  const { settings, profiles } = readConfig(flags);
+  const profile = flags.value('profile');
+  const specs = profiles
+    .filter((one) => profile === undefined || one.name === profile)
+    .flatMap(({ servers }) => servers)
+    .filter((spec): spec is RemoteServer => 'url' in spec);
+  const names = [...new Set(specs.map((spec) => spec.name))];
+  if (name === undefined) {
+    const hint = names.length === 0 ? 'mcpx list' : `mcpx login ${names[0]}`;
+    throw new McpxError('usage', `name the server to sign in to${names.length > 0 ? `: ${names.join(', ')}` : ''}`, {
+      hint,
+    });
+  }
+  const spec = specs.find((one) => one.name === name);
+  if (spec === undefined) {
+    const [close] = nearest(name, names);
+    throw new McpxError('not_found', `there is no server "${name}" with a URL in the config`, {
+      hint: close === undefined ? 'mcpx list' : `mcpx login ${close}`,
+    });
+  }
+  const launch = resolveLaunch(spec, { inheritEnv: settings.connect.inheritEnv });
+  if (!('url' in launch)) throw new McpxError('config', `server "${name}" has no URL`);
+  const scopes = flags.value('scope');
+  const more = scopes === undefined ? launch.oauth : { ...launch.oauth, scopes };
+  const oauth = createOAuth({ file: tokensFile(environmentOf()), log: createLog({ ...settings.log, level: 'warn' }) });
+  return { server: { name, url: launch.url, headers: launch.headers, oauth: more }, oauth };
+}
+
+async function inBrowser({ flags, stop }: Invocation, server: ServerAccess, oauth: OAuth): Promise<SignIn> {
+  const pending = await whileWaiting(`asking ${server.name}`, oauth.signInOf(server).beginSignIn(), stop);
+  if (flags.has('json')) await print(JSON.stringify({ server: server.name, url: pending.url }));
+  const opened = !flags.has('no-browser') && isOnTerminal() && (await openBrowser(pending.url));
+  status.info(
+    `${opened ? 'sign in on the page in your browser, or open' : 'open this page to sign in'}:\n\n  ${pending.url}\n`,
+  );
+  const typing = new AbortController();
+  if (!opened && TERMINAL.input.isTTY === true) void pasteLoop(pending, AbortSignal.any([stop, typing.signal]));
+  try {
+    return await whileWaiting('waiting for the sign-in', pending.done, stop);
+  } finally {
+    typing.abort();
+    pending.cancel();
+  }
+}
+
+/** Reads the address of the last page, for a browser on another machine, which cannot reach the callback. */
+async function pasteLoop(pending: { paste(redirected: string): void }, signal: AbortSignal): Promise<void> {
+  status.info(
+    'if the browser is on another machine, paste the address of the last page (it begins with http://127.0.0.1):',
+  );
+  while (!signal.aborted) {
+    const line = await askOnTerminal('> ', signal).catch(() => undefined);
+    if (line === undefined) return;
+    try {
+      pending.paste(line);
+      return;
+    } catch (error) {
+      status.warn(messageOf(error));
+    }
+  }
+}
+
+async function onOtherDevice({ flags, stop }: Invocation, server: ServerAccess, oauth: OAuth): Promise<SignIn> {
+  const { url, code, done } = await oauth.signInOf(server).beginDeviceSignIn(stop);
+  if (flags.has('json')) await print(JSON.stringify({ server: server.name, url, code }));
+  status.info(`open ${url} on any device and enter the code ${code}`);
+  return whileWaiting('waiting for the sign-in', done, stop);
+}
+
+async function listSignIns(asJson: boolean): Promise<number> {
+  const log = createLog({ level: 'warn', format: 'text', file: null });
+  const signIns = createOAuth({ file: tokensFile(environmentOf()), log }).tokens.all();
+  if (asJson) await printJson(signIns.map(describe));
+  else if (signIns.length === 0) status.info('not signed in to any server; mcpx login <server> signs in');
+  else await print(table(signIns.map((one) => [one.resource, stateOf(one), one.tokens?.scope ?? ''])));
+  return 0;
+}
+
+function describe({ resource, issuer, client, tokens, ended }: SignIn) {
+  return {
+    resource,
+    issuer,
+    client: client.id,
+    signedIn: tokens !== undefined,
+    ...(tokens?.scope !== undefined && { scope: tokens.scope }),
+    ...(tokens?.expiresAt !== undefined && { expires: new Date(tokens.expiresAt).toISOString() }),
+    ...(tokens !== undefined && { renewable: tokens.refresh !== undefined }),
+    ...(ended !== undefined && { ended }),
+  };
+}
+
+function details({ tokens }: SignIn): string {
+  const scope = tokens?.scope === undefined || tokens.scope === '' ? [] : [`scopes: ${tokens.scope}`];
+  const end =
+    tokens?.refresh === undefined && tokens?.expiresAt !== undefined ? [`until ${when(tokens.expiresAt)}`] : [];
+  const all = [...scope, ...end];
+  return all.length === 0 ? '' : ` (${all.join('; ')})`;
+}
+
+function stateOf({ tokens, ended }: SignIn): string {
+  if (tokens === undefined) return ended === undefined ? 'signed out' : `sign in needed: ${ended}`;
+  if (tokens.refresh !== undefined) return 'signed in';
+  return tokens.expiresAt === undefined ? 'signed in' : `signed in until ${when(tokens.expiresAt)}`;
+}
+
+function when(time: number): string {
+  return new Date(time).toISOString().slice(0, 16).replace('T', ' ');
+}

@@ -1,0 +1,84 @@
+/** Decides which URLs OAuth may contact: https only, and no private network unless the MCP server itself is in one. */
+import { BlockList, isIP } from 'node:net';
+import { McpxError } from '../../errors.ts';
+
+/** Networks that are not public, as CIDR blocks; loopback is separate. */
+const PRIVATE_BLOCKS = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['::/128', '64:ff9b::/96', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
+];
+const LOOPBACK_BLOCKS = ['127.0.0.0/8', '::1/128'];
+
+const PRIVATE = blockList(PRIVATE_BLOCKS);
+const LOOPBACK = blockList(LOOPBACK_BLOCKS);
+
+export type NetworkKind = 'public' | 'private' | 'loopback';
+
+export interface NetworkGuard {
+  /** Throws if the URL must not be contacted: wrong scheme, or a literal address of a forbidden network. */
+  checkUrl(url: URL): void;
+  /** Throws if a host name was resolved to an address of a forbidden network. */
+  checkAddress(address: string, host: string): void;
+}
+
+/**
+ * Creates the guard for one MCP server. A server on loopback or in a private network may use an authorization server
+ * on the same kind of network; other metadata must not make mcpx send requests into the network of its user.
+ */
+export function createNetworkGuard(serverUrl: string, name: string): NetworkGuard {
+  const { hostname } = new URL(serverUrl);
+  const own = hostKind(hostname);
+  const refuse = (what: string) => {
+    const message = `the sign-in of server "${name}" leads to ${what}, which is not contacted`;
+    return new McpxError('auth', message, { hint: 'tell the operator of the server; its OAuth metadata is wrong' });
+  };
+  const checkAddress = (address: string, host: string) => {
+    const kind = addressKind(address);
+    const isAllowed = kind === 'public' || kind === own || host === hostname;
+    if (!isAllowed) throw refuse(`"${host}", an address of a ${kind} network`);
+  };
+  return {
+    checkAddress,
+    checkUrl(url) {
+      const host = url.hostname.replace(/^\[|\]$/g, '');
+      const isLocal = hostKind(url.hostname) === 'loopback';
+      if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal))
+        throw refuse(`"${url.origin}", not https`);
+      if (url.username !== '' || url.password !== '') throw refuse('a URL with a password');
+      if (isIP(host) !== 0 || isLocal) checkAddress(isIP(host) === 0 ? '127.0.0.1' : host, url.hostname);
+    },
+  };
+}
+
+function hostKind(hostname: string): NetworkKind {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';
+  // The guard does not resolve the name of the MCP server; a name without a dot is one of a local network.
+  return isIP(host) === 0 ? (host.includes('.') ? 'public' : 'private') : addressKind(host);
+}
+
+function addressKind(address: string): NetworkKind {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? hexMapped(address);
+  const plain = mapped ?? address;
+  const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
+  if (LOOPBACK.check(plain, family)) return 'loopback';
+  return PRIVATE.check(plain, family) ? 'private' : 'public';
+}
+
+/** Returns the IPv4 address in `::ffff:7f00:1`, the form in which a URL holds a mapped address. */
+function hexMapped(address: string): string | undefined {
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/i.exec(address) ?? [];
+  if (high === undefined || low === undefined) return undefined;
+  const bytes = [high, low].flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255]);
+  return bytes.join('.');
+}
+
+function blockList(blocks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [net = '', bits] = block.split('/');
+    list.addSubnet(net, Number(bits), net.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

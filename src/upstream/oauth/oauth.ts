@@ -1,0 +1,40 @@
+/** Sign-in to servers with OAuth: one store of tokens per user, one authorization per server. */
+import type { Log } from '../../observe/log.ts';
+import { type Authorization, type ServerAccess, staticAuthorization } from '../http/authorization.ts';
+import { createOAuthAuthorization, type OAuthAuthorization, type OAuthDeps } from './oauth-authorization.ts';
+import { createTokenFile, type TokenFile } from './token-file.ts';
+
+export interface OAuth {
+  readonly tokens: TokenFile;
+  /** Returns the credentials of a server; configured ones win over a sign-in. */
+  authorization(server: ServerAccess): Authorization;
+  /** Returns the sign-in of a server, whatever its configured headers are. */
+  signInOf(server: ServerAccess): OAuthAuthorization;
+  stop(): void;
+}
+
+export interface OAuthOptions {
+  /** The file with the tokens. */
+  file: string;
+  log: Pick<Log, 'warn' | 'debug'>;
+}
+
+export function createOAuth({ file, log }: OAuthOptions): OAuth {
+  const tokens = createTokenFile(file, log);
+  const deps: OAuthDeps = { tokens, log, renewals: new Map(), timers: new Map() };
+  const signInOf = (server: ServerAccess) => createOAuthAuthorization(server, deps);
+  return {
+    tokens,
+    signInOf,
+    authorization: (server) =>
+      hasCredentials(server) ? staticAuthorization(server.headers, server.name) : signInOf(server),
+    stop() {
+      for (const timer of deps.timers.values()) clearTimeout(timer);
+      deps.timers.clear();
+    },
+  };
+}
+
+function hasCredentials({ headers }: ServerAccess): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+}

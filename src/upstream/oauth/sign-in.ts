@@ -1,0 +1,247 @@
+/** Signs a user in to one server: discovery, client, authorization code with PKCE, tokens. */
+import * as oauth from 'oauth4webapi';
+import { McpxError } from '../../errors.ts';
+import { type CallbackServer, openCallbackServer } from './callback-server.ts';
+import type { Challenge } from './challenge.ts';
+import { clientAuthentication, identifyClient, requestOptions } from './client-registration.ts';
+import { type Discovered, discover } from './discovery.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
+import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
+import type { OAuthSettings } from './oauth-settings.ts';
+import type { SignIn, StoredClient, StoredTokens, TokenFile } from './token-file.ts';
+import { bodyOf, storedTokens, withoutIdToken } from './token-requests.ts';
+
+export interface SignInRequest {
+  name: string;
+  url: string;
+  settings: OAuthSettings;
+  /** The challenge of the server, if it has refused a request. */
+  challenge: Challenge;
+  tokens: Pick<TokenFile, 'find' | 'put'>;
+  fetch: GuardedFetch;
+}
+
+export interface PendingSignIn {
+  /** The page on which the user signs in. */
+  readonly url: string;
+  /** Resolves when the user has signed in and the tokens are stored. */
+  readonly done: Promise<SignIn>;
+  /** Completes the sign-in with the URL to which the browser was sent, for browsers on another machine. */
+  paste(redirected: string): void;
+  /** Stops waiting; `done` rejects. */
+  cancel(): void;
+}
+
+/** Milliseconds that a user has for the sign-in. */
+const PATIENCE = 10 * 60_000;
+
+/** Begins a sign-in in the browser. */
+export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn> {
+  const discovered = await discover(request);
+  checkFlow(discovered, request.name);
+  const state = oauth.generateRandomState();
+  const verifier = oauth.generateRandomCodeVerifier();
+  const { settings, tokens, url, name, fetch } = request;
+  const registered = tokens.find(url)?.client;
+  const known = registered?.redirectUri === undefined ? undefined : Number(new URL(registered.redirectUri).port);
+  const { callbackPort } = settings;
+  const callback = await openCallbackServer({ port: callbackPort ?? known, exact: callbackPort !== undefined, state });
+  try {
+    const { redirectUri } = callback;
+    const scope = scopeOf(request, discovered);
+    const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
+    const page = await authorizationUrl({ discovered, client, redirectUri, scope, state, verifier });
+    return pending({ request, discovered, client, callback, scope, state, verifier }, page);
+  } catch (error) {
+    callback.close();
+    throw error;
+  }
+}
+
+interface Flow {
+  request: SignInRequest;
+  discovered: Discovered;
+  client: StoredClient;
+  callback: CallbackServer;
+  scope: string | undefined;
+  state: string;
+  verifier: string;
+}
+
+function pending(flow: Flow, page: string): PendingSignIn {
+  const { callback, request } = flow;
+  const { name } = request;
+  let resolvePasted: (parameters: URLSearchParams) => void = () => {};
+  let stop: (error: Error) => void = () => {};
+  const pasted = new Promise<URLSearchParams>((resolve, reject) => {
+    resolvePasted = resolve;
+    stop = reject;
+  });
+  const timer = setTimeout(() => stop(signInNeeded(name, 'was not signed in to in time')), PATIENCE);
+  const done = Promise.race([callback.parameters, pasted])
+    .then((parameters) => complete(flow, parameters))
+    .finally(() => {
+      clearTimeout(timer);
+      callback.close();
+    });
+  // The caller may cancel before it waits for the result.
+  done.catch(() => {});
+  return {
+    url: page,
+    done,
+    paste: (redirected) => resolvePasted(pastedParameters(redirected, name)),
+    cancel: () => stop(new McpxError('cancelled', `the sign-in to server "${name}" was cancelled`)),
+  };
+}
+
+function pastedParameters(text: string, name: string): URLSearchParams {
+  const found = URL.canParse(text.trim()) ? new URL(text.trim()).searchParams : undefined;
+  if (found?.has('code') || found?.has('error')) return found;
+  throw new McpxError('usage', `this is not the address of the last page of the sign-in to "${name}"`, {
+    hint: 'copy the whole address that begins with http://127.0.0.1, also if the page could not be shown',
+  });
+}
+
+/** Throws if the authorization server cannot do what MCP demands of it. */
+function checkFlow({ server }: Discovered, name: string): void {
+  const refuse = (what: string) => new McpxError('auth', `the authorization server of "${name}" ${what}`);
+  if (server.authorization_endpoint === undefined) throw refuse('has no authorization endpoint');
+  if (server.code_challenge_methods_supported?.includes('S256') !== true)
+    throw refuse('does not support PKCE with S256, without which a code could be stolen');
+}
+
+/** Returns the scopes of the config, else those that the server asked for, else all that the resource supports. */
+function scopeOf({ settings, challenge }: SignInRequest, { server, scopes }: Discovered): string | undefined {
+  const wanted = settings.scopes ?? challenge.scope?.split(' ') ?? scopes;
+  // Without this scope, some servers issue no refresh token.
+  const offline = server.scopes_supported?.includes('offline_access') === true ? ['offline_access'] : [];
+  const all = [...new Set([...(wanted ?? []), ...offline])];
+  return all.length === 0 ? undefined : all.join(' ');
+}
+
+async function authorizationUrl(parts: {
+  discovered: Discovered;
+  client: StoredClient;
+  redirectUri: string;
+  scope: string | undefined;
+  state: string;
+  verifier: string;
+}): Promise<string> {
+  const { discovered, client, redirectUri, scope, state, verifier } = parts;
+  const url = new URL(discovered.server.authorization_endpoint ?? '');
+  const parameters = {
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    resource: discovered.resource,
+    ...(scope !== undefined && { scope }),
+    // OpenID Connect ignores `offline_access` without the consent of the user.
+    ...(scope?.split(' ').includes('offline_access') === true && { prompt: 'consent' }),
+  };
+  for (const [key, value] of Object.entries(parameters)) url.searchParams.set(key, value);
+  return url.href;
+}
+
+async function complete(flow: Flow, parameters: URLSearchParams): Promise<SignIn> {
+  const { discovered, client, callback, state, verifier, request } = flow;
+  const { server, resource } = discovered;
+  const { name, settings, fetch } = request;
+  const known = { client_id: client.id };
+  try {
+    const valid = oauth.validateAuthResponse(server, known, parameters, state);
+    const authentication = await clientAuthentication(client, settings.privateKey);
+    const options = { ...requestOptions(fetch), additionalParameters: { resource } };
+    const response = await oauth.authorizationCodeGrantRequest(
+      ...([server, known, authentication, valid, callback.redirectUri, verifier, options] as const),
+    );
+    const plain = withoutIdToken(await bodyOf(response), response);
+    const answer = await oauth.processAuthorizationCodeResponse(server, known, plain);
+    return await store(request, discovered, client, storedTokens(answer, flow.scope));
+  } catch (error) {
+    throw describeOAuthError(error, name, 'the sign-in');
+  }
+}
+
+/** Stores the tokens of a completed sign-in. */
+export async function store(
+  { tokens }: Pick<SignInRequest, 'tokens'>,
+  { server, resource }: Discovered,
+  client: StoredClient,
+  received: StoredTokens,
+): Promise<SignIn> {
+  const signIn: SignIn = {
+    issuer: server.issuer,
+    resource,
+    client,
+    tokenEndpoint: server.token_endpoint ?? '',
+    ...(server.revocation_endpoint !== undefined && { revocationEndpoint: server.revocation_endpoint }),
+    tokens: received,
+  };
+  await tokens.put(signIn);
+  return signIn;
+}
+
+export interface DeviceSignIn {
+  /** The page on which the user enters the code. */
+  readonly url: string;
+  readonly code: string;
+  readonly done: Promise<SignIn>;
+}
+
+/** Begins a sign-in on another device (RFC 8628). */
+export async function beginDeviceSignIn(request: SignInRequest, signal: AbortSignal): Promise<DeviceSignIn> {
+  const { name, settings, fetch, tokens } = request;
+  const discovered = await discover(request);
+  const { server, resource } = discovered;
+  if (server.device_authorization_endpoint === undefined)
+    throw new McpxError('auth', `the authorization server of "${name}" does not offer the device grant`, {
+      hint: `mcpx login ${name} --no-browser`,
+    });
+  const scope = scopeOf(request, discovered);
+  const registered = tokens.find(request.url)?.client;
+  const redirectUri = registered?.redirectUri ?? 'http://127.0.0.1/callback';
+  const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
+  const known = { client_id: client.id };
+  const authentication = await clientAuthentication(client, settings.privateKey);
+  const parameters = { resource, ...(scope !== undefined && { scope }) };
+  const options = requestOptions(fetch);
+  try {
+    const response = await oauth.deviceAuthorizationRequest(server, known, authentication, parameters, options);
+    const device = await oauth.processDeviceAuthorizationResponse(server, known, response);
+    const poll = async () => {
+      const received = await pollDevice({ server, known, authentication, device, resource, fetch, signal });
+      return store(request, discovered, client, storedTokens(received, scope));
+    };
+    const done = poll().catch((error) => Promise.reject(describeOAuthError(error, name, 'the sign-in')));
+    const { verification_uri_complete: complete, verification_uri: plain, user_code: code } = device;
+    return { url: complete ?? plain, code, done };
+  } catch (error) {
+    throw describeOAuthError(error, name, 'the sign-in');
+  }
+}
+
+async function pollDevice(poll: {
+  server: oauth.AuthorizationServer;
+  known: oauth.Client;
+  authentication: oauth.ClientAuth;
+  device: oauth.DeviceAuthorizationResponse;
+  resource: string;
+  fetch: GuardedFetch;
+  signal: AbortSignal;
+}): Promise<oauth.TokenEndpointResponse> {
+  const { setTimeout: sleep } = await import('node:timers/promises');
+  const { server, known, authentication, device, resource, fetch, signal } = poll;
+  const options = { ...requestOptions(fetch), additionalParameters: { resource }, signal };
+  let seconds = device.interval ?? 5;
+  for (;;) {
+    await sleep(seconds * 1000, undefined, { signal });
+    const response = await oauth.deviceCodeGrantRequest(server, known, authentication, device.device_code, options);
+    const body = await bodyOf(response);
+    if (body?.error === 'slow_down') seconds += 5;
+    else if (body?.error !== 'authorization_pending')
+      return oauth.processDeviceCodeResponse(server, known, withoutIdToken(body, response));
+  }
+}

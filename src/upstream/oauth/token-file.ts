@@ -1,0 +1,188 @@
+/** The file with the sign-ins of this user (`~/.mcpx/tokens.json`, mode 0600): read often, changed under a lock. */
+import { createHash } from 'node:crypto';
+import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { McpxError, messageOf } from '../../errors.ts';
+import { codeOf, ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../../files.ts';
+import type { Log } from '../../observe/log.ts';
+
+/** How mcpx is known to an authorization server. */
+export interface StoredClient {
+  id: string;
+  secret?: string;
+  /** The method with which the client authenticates at the token endpoint. */
+  auth: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+  /** True if mcpx registered this client itself; then it is reused with this redirect URI. */
+  registered?: boolean;
+  redirectUri?: string;
+}
+
+export interface StoredTokens {
+  access: string;
+  refresh?: string;
+  /** Time of expiry in ms since 1970; undefined if the server named none. */
+  expiresAt?: number;
+  scope?: string;
+}
+
+/** One sign-in. `issuer`, `resource` and `client.id` together are its key. */
+export interface SignIn {
+  issuer: string;
+  resource: string;
+  client: StoredClient;
+  /** The endpoints for refresh and revocation, so that neither needs discovery. */
+  tokenEndpoint: string;
+  revocationEndpoint?: string;
+  /** Undefined if the user signed out or the refresh token was refused; then the registered client is kept. */
+  tokens?: StoredTokens;
+  /** Why there are no tokens, for messages. */
+  ended?: string;
+}
+
+export interface TokenFile {
+  /** Returns the sign-in whose resource contains the URL, of the configured client if there is one; one with tokens wins. */
+  find(url: string, clientId?: string): SignIn | undefined;
+  all(): SignIn[];
+  /** Stores a sign-in under its key and leaves all others as they are. */
+  put(signIn: SignIn): Promise<void>;
+  /** Removes a sign-in. */
+  remove(signIn: SignIn): Promise<void>;
+  /** Runs an action that no other process runs at the same time for this sign-in. */
+  exclusive<T>(signIn: SignIn, action: () => Promise<T>): Promise<T>;
+}
+
+/** Milliseconds that a process waits for the refresh of another one. */
+const LOCK_WAIT = 60_000;
+
+export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile {
+  let seen = '';
+  let signIns: SignIn[] = [];
+  /** Sign-ins that could not be written: this process keeps them, so that a call still works. */
+  const unwritten = new Map<string, SignIn>();
+
+  /** Reads the file again only if another process has replaced it. */
+  const read = (): SignIn[] => {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    const stamp = stat === undefined ? '' : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+    if (stamp === seen) return signIns;
+    signIns = stat === undefined ? [] : parse(file, stat.mode, log);
+    seen = stamp;
+    return signIns;
+  };
+
+  const change = (edit: (current: SignIn[]) => SignIn[]) => {
+    ensureFolder(dirname(file));
+    return withLock(file, () => {
+      const text = JSON.stringify({ version: 1, signIns: edit(parseCurrent(file, log)) }, null, 2);
+      writeFileAtomic(file, `${text}\n`);
+    });
+  };
+
+  const replace = (signIn: SignIn) => (current: SignIn[]) => [
+    ...current.filter((other) => keyOf(other) !== keyOf(signIn)),
+    signIn,
+  ];
+
+  const all = () => {
+    const stored = read();
+    return unwritten.size === 0 ? stored : [...unwritten.values()].reduce((list, one) => replace(one)(list), stored);
+  };
+
+  return {
+    all,
+    find(url, clientId) {
+      const fitting = all().filter(
+        ({ resource, client }) => contains(resource, url) && (clientId === undefined || client.id === clientId),
+      );
+      // The most specific resource wins, then the newest sign-in.
+      fitting.sort((a, b) => a.resource.length - b.resource.length);
+      return fitting.findLast(({ tokens }) => tokens !== undefined) ?? fitting.at(-1);
+    },
+    async put(signIn) {
+      try {
+        await change(replace(signIn));
+        unwritten.delete(keyOf(signIn));
+      } catch (error) {
+        if (!unwritten.has(keyOf(signIn))) log.warn(notWritten(file, error));
+        unwritten.set(keyOf(signIn), signIn);
+      }
+    },
+    async remove(signIn) {
+      unwritten.delete(keyOf(signIn));
+      await change((current) => current.filter((other) => keyOf(other) !== keyOf(signIn)));
+    },
+    exclusive: (signIn, action) => withLock(lockName(file, signIn), action, { wait: LOCK_WAIT }),
+  };
+}
+
+/** Returns true if a URL belongs to a resource: the same origin, and the same path or one below it. */
+export function contains(resource: string, url: string): boolean {
+  if (!URL.canParse(resource) || !URL.canParse(url)) return false;
+  const [outer, inner] = [new URL(resource), new URL(url)];
+  const folder = outer.pathname.endsWith('/') ? outer.pathname : `${outer.pathname}/`;
+  return outer.origin === inner.origin && `${inner.pathname}/`.startsWith(folder);
+}
+
+/** Returns the key of a sign-in. */
+export function keyOf({ issuer, resource, client }: SignIn): string {
+  return JSON.stringify([issuer, resource, client.id]);
+}
+
+/** Each sign-in has its own lock: a slow authorization server delays nobody else. */
+function lockName(file: string, signIn: SignIn): string {
+  const digest = createHash('sha256').update(keyOf(signIn)).digest('hex').slice(0, 16);
+  return join(dirname(file), 'tokens', digest);
+}
+
+function notWritten(file: string, error: unknown): string {
+  return `the sign-in cannot be stored in "${file}" (${codeOf(error) ?? messageOf(error)}): it ends with this process. Make the file writable and run mcpx login again`;
+}
+
+function parseCurrent(file: string, log: Pick<Log, 'warn'>): SignIn[] {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? [] : parse(file, stat.mode, log);
+}
+
+/** Returns the sign-ins of the file. A file that is not valid is moved aside, never overwritten. */
+function parse(file: string, mode: number, log: Pick<Log, 'warn'>): SignIn[] {
+  // Windows has no such permission bits.
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) makePrivate(file, log);
+  const text = readIfPresent(file);
+  if (text === undefined) return [];
+  try {
+    const { signIns } = JSON.parse(text) as { signIns: unknown };
+    if (!Array.isArray(signIns)) throw new McpxError('config', 'it has no list of sign-ins');
+    return signIns.filter(isSignIn);
+  } catch (error) {
+    setAside(file, text, error, log);
+    return [];
+  }
+}
+
+function setAside(file: string, text: string, error: unknown, log: Pick<Log, 'warn'>): void {
+  const aside = `${file}.damaged`;
+  try {
+    rmSync(aside, { force: true });
+    // Another process may have replaced the file meanwhile.
+    if (readIfPresent(file) === text) renameSync(file, aside);
+    log.warn(`"${file}" is not valid (${messageOf(error)}); it is now "${aside}". Sign in again with mcpx login`);
+  } catch {
+    log.warn(`"${file}" is not valid (${messageOf(error)}) and cannot be moved. Delete it and run mcpx login`);
+  }
+}
+
+function makePrivate(file: string, log: Pick<Log, 'warn'>): void {
+  try {
+    chmodSync(file, 0o600);
+    log.warn(`other users could read "${file}"; its mode is 0600 now`);
+  } catch {
+    log.warn(`other users can read "${file}", and its mode cannot be changed`);
+  }
+}
+
+function isSignIn(value: unknown): value is SignIn {
+  const one = value as Partial<SignIn> | null;
+  const texts = [one?.issuer, one?.resource, one?.tokenEndpoint, one?.client?.id];
+  const tokens = one?.tokens;
+  return texts.every((text) => typeof text === 'string') && (tokens === undefined || typeof tokens.access === 'string');
+}

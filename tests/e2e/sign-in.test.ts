@@ -1,0 +1,111 @@
+/** Sign-in to a protected server with the executable: the command, calls before and after it, a running session. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { browse, type ProtectedWorld, protectedWorld } from '../upstream/oauth-world.ts';
+import { emptyPlace, openSession, type Place, run, start, WINDOWS } from './program.ts';
+
+/** Signs in with `mcpx login`, as a user with a browser does. */
+async function login(place: Place, args: string[] = []) {
+  const running = start(['login', 'docs', '--config', join(place.cwd, 'mcp.json'), '--json', ...args], place);
+  const [line] = (await running.wrote('stdout', /^\{.*\}$/m)) as RegExpExecArray;
+  const { url } = JSON.parse(line) as { url: string };
+  const page = await browse(url);
+  return { page, ...(await running.finished) };
+}
+
+function placeFor(world: ProtectedWorld): Place {
+  const place = emptyPlace();
+  place.file('mcp.json', configFor(world));
+  return place;
+}
+
+const configFor = ({ url }: ProtectedWorld) => ({ mcpServers: { docs: { type: 'http', url } } });
+
+/** All text below a folder. */
+function contents(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'tokens.json')
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+    .join('\n');
+}
+
+test('a call names the command, and the same call works after it, in the session that was already running', async () => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  const session = await openSession(place, configFor(world));
+  const before = await session.exec('docs', 'whoami');
+  expect(before.isError).toBe(true);
+  expect(before.text).toContain('needs sign-in');
+  expect(before.text).toContain('mcpx login docs');
+  const { code, page, stdout, stderr } = await login(place);
+  expect(page).toContain('Signed in');
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')]);
+  const after = await session.exec('docs', 'whoami');
+  expect([after.text.trim(), after.isError]).toEqual(['signed in as ada', false]);
+  const tokens = readFileSync(join(place.env['HOME'] ?? '', '.mcpx', 'tokens.json'), 'utf8');
+  const [{ tokens: held }] = JSON.parse(tokens).signIns;
+  const everything = [
+    stdout,
+    stderr,
+    session.said.stdout,
+    session.said.stderr,
+    contents(place.env['HOME'] ?? ''),
+  ].join();
+  for (const secret of [held.access, held.refresh]) expect(everything).not.toContain(secret);
+  if (!WINDOWS) expect(statSync(join(place.env['HOME'] ?? '', '.mcpx', 'tokens.json')).mode & 0o777).toBe(0o600);
+});
+
+test('a server that refuses only calls lists its tools before the sign-in', async () => {
+  const world = await protectedWorld({ onlyCalls: true });
+  const place = placeFor(world);
+  const session = await openSession(place, configFor(world));
+  const { result } = await session.request('tools/call', { name: 'inspect', arguments: { server_name: 'docs' } });
+  expect(JSON.stringify(result)).toContain('whoami');
+  expect((await session.exec('docs', 'whoami')).text).toContain('mcpx login docs');
+  expect((await login(place)).code).toBe(0);
+  expect((await session.exec('docs', 'whoami')).text.trim()).toBe('signed in as ada');
+});
+
+test('exec in a shell exits with 3 and the command; login --list and logout tell who is signed in', async () => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  const config = ['--config', join(place.cwd, 'mcp.json')];
+  const refused = await run(['exec', 'docs.whoami', ...config], place);
+  expect([refused.code, refused.stdout]).toEqual([3, '']);
+  expect(refused.stderr).toContain('hint: mcpx login docs');
+  await login(place);
+  expect((await run(['exec', 'docs.whoami', ...config], place)).stdout).toBe('signed in as ada\n');
+  const list = await run(['login', '--list'], place);
+  expect(list.stdout).toContain(world.url);
+  expect(list.stdout).toContain('signed in');
+  const out = await run(['logout', 'docs', ...config], place);
+  expect([out.code, out.stdout]).toEqual([0, 'signed out of docs\n']);
+  expect((await run(['exec', 'docs.whoami', ...config], place)).code).toBe(3);
+  expect((await run(['login', '--list'], place)).stderr).toContain('not signed in');
+});
+
+test('the list of tools and the status name the sign-in that is needed', async () => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  const list = await run(['tools', '--config', join(place.cwd, 'mcp.json')], place);
+  expect(list.stderr).toContain('server "docs" needs sign-in');
+  expect(list.stderr).toContain('mcpx login docs');
+  const gateway = start(['serve', join(place.cwd, 'mcp.json'), '--http', '127.0.0.1:0'], place);
+  const [, url = ''] = (await gateway.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
+  await fetch(`${url}/api/default/tools/docs/whoami`, { method: 'POST', body: '{}' });
+  const { stdout } = await run(['status', '--url', url], place);
+  expect(stdout).toContain('server "docs" needs sign-in: mcpx login docs');
+});
+
+test.each([
+  [[], 'name the server to sign in to: docs', 2],
+  [['dogs'], 'there is no server "dogs" with a URL', 7],
+] as const)('login %j is refused with a hint', async (args, message, code) => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  const refused = await run(['login', ...args, '--config', join(place.cwd, 'mcp.json')], place);
+  expect(refused.code).toBe(code);
+  expect(refused.stderr).toContain(message);
+  expect(refused.stderr).toContain('hint: mcpx login docs');
+});
