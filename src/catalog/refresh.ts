@@ -49,7 +49,9 @@ export interface Refresh {
   soon(slot: ServerState, connection: Teller | undefined): void;
 }
 
-export function createRefresh({ log, connectionTo, isWanted, accept, failed }: RefreshOptions): Refresh {
+export function createRefresh(options: RefreshOptions): Refresh {
+  const { connectionTo, isWanted } = options;
+
   const now = (slot: ServerState, asked?: Lister): Promise<void> => {
     const connection = asked ?? connectionTo(slot.name);
     if (connection === undefined || !isWanted(slot)) return Promise.resolve();
@@ -59,97 +61,11 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
     }
     slot.inFlight ??= {
       connection,
-      done: list(slot, connection).finally(() => {
+      done: list({ ...options, slot, connection, repeat: () => void now(slot, connection) }).finally(() => {
         slot.inFlight = undefined;
       }),
     };
     return slot.inFlight.done;
-  };
-
-  /**
-   * Lists a server. Tools do not wait for another list that fails or hangs, and the others do not wait for tools that
-   * fail.
-   */
-  const list = async (slot: ServerState, connection: Lister): Promise<void> => {
-    const missed = (error: unknown) => failed(slot, error);
-    slot.begun.set(connection.offered, performance.now());
-    const handshake = await connection.connect('list').catch(missed);
-    if (!handshake) return;
-    const wanted = requestTools(slot, connection, handshake, log);
-    const others = requestOthers(slot, connection, handshake, log);
-    const all = Promise.all(others.map(({ done }) => done)).then(() => undefined);
-    const tools = (await wanted.catch((error) => missed(toolsFailure(slot.name, error)))) ?? undefined;
-    await within(all, OTHERS_WAIT);
-    const offer = offerWith(knownTo(slot, connection.offered).offer, others, tools);
-    accept(slot, connection, { handshake, offer }, tools === undefined ? 'others' : 'all');
-    const late = others.filter((one) => hasSucceeded(one) === undefined);
-    const ended = () =>
-      tryAgain(slot, connection, [...(tools === undefined ? [false] : []), ...others.map(hasSucceeded)]);
-    for (const one of late) {
-      void one.done.then(() => {
-        arrived(slot, connection, handshake, one);
-        ended();
-      });
-    }
-    ended();
-  };
-
-  /** Accepts a list that arrived after the tools. */
-  const arrived = (slot: ServerState, connection: Lister, handshake: Handshake, one: OtherRequest) => {
-    if (!isWanted(slot)) return;
-    accept(slot, connection, { handshake, offer: offerWith(knownTo(slot, connection.offered).offer, [one]) }, 'others');
-    if (one.again && one.listed) void now(slot, connection);
-    one.again = false;
-  };
-
-  /**
-   * Logs once which lists have failed, and requests them again after a delay while the server runs. Undefined stands
-   * for a request in progress.
-   */
-  const tryAgain = (slot: ServerState, connection: Lister, succeeded: (boolean | undefined)[]) => {
-    if (!isWanted(slot)) return;
-    const runs = connection.state?.kind === 'ready';
-    const failed = succeeded.includes(false);
-    if (!failed && succeeded.includes(undefined)) return;
-    // A lost connection is reported elsewhere, and the next one begins with lists.
-    if (failed && !runs && !connection.perCall) return;
-    clearTimeout(slot.retryTimer);
-    slot.retryTimer = undefined;
-    slot.failures = failed ? slot.failures + 1 : 0;
-    const text = failed ? failureText(slot, connection.offered) : '';
-    const pause = retryPause(slot.failures);
-    if (text !== slot.told && failed)
-      log.warn(`server "${slot.name}" did not answer all of its lists: ${text}; next try in ${pause / 1000} s`);
-    slot.told = text;
-    if (!failed) return;
-    const again = () => {
-      slot.retryTimer = undefined;
-      // The next start of a stopped server lists it anyway.
-      if (connection.state?.kind === 'ready') void now(slot, connection);
-    };
-    slot.retryTimer = setTimeout(again, pause).unref();
-  };
-
-  const again = (slot: ServerState, asked?: Lister): Promise<void> => {
-    if (slot.announced !== undefined) return slot.announced.done;
-    const { offered } = asked ?? connectionTo(slot.name) ?? {};
-    const since = offered === undefined ? undefined : slot.begun.get(offered);
-    const isRecent = since !== undefined && performance.now() - since < MOMENT;
-    return isRecent && slot.inFlight === undefined ? Promise.resolve() : now(slot, asked);
-  };
-
-  const soon = (slot: ServerState, connection: Teller | undefined) => {
-    slot.stale.add(connection);
-    if (slot.announced !== undefined) return;
-    let begin = () => {};
-    const time = new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, REFRESH_GAP);
-      begin = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    slot.announced = { begin, done: time.then(() => listStale(slot)) };
   };
 
   const listStale = async (slot: ServerState): Promise<void> => {
@@ -162,7 +78,107 @@ export function createRefresh({ log, connectionTo, isWanted, accept, failed }: R
     await Promise.all(stale.map((one) => now(slot, one?.state.kind === 'closed' ? undefined : one)));
   };
 
-  return { now, again, soon };
+  return {
+    now,
+    again(slot, asked) {
+      if (slot.announced !== undefined) return slot.announced.done;
+      const { offered } = asked ?? connectionTo(slot.name) ?? {};
+      const since = offered === undefined ? undefined : slot.begun.get(offered);
+      const isRecent = since !== undefined && performance.now() - since < MOMENT;
+      return isRecent && slot.inFlight === undefined ? Promise.resolve() : now(slot, asked);
+    },
+    soon(slot, connection) {
+      slot.stale.add(connection);
+      if (slot.announced !== undefined) return;
+      const { begin, time } = gap();
+      slot.announced = { begin, done: time.then(() => listStale(slot)) };
+    },
+  };
+}
+
+/** A pause before the next listing, which `begin` ends early. */
+function gap(): { begin: () => void; time: Promise<void> } {
+  let begin = () => {};
+  const time = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, REFRESH_GAP);
+    begin = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+  return { begin, time };
+}
+
+/** One listing of a server on a connection. */
+interface Round extends Omit<RefreshOptions, 'connectionTo'> {
+  slot: ServerState;
+  connection: Lister;
+  /** Lists the server again on the same connection. */
+  repeat(): void;
+}
+
+/**
+ * Lists a server. Tools do not wait for another list that fails or hangs, and the others do not wait for tools that
+ * fail.
+ */
+async function list(round: Round): Promise<void> {
+  const { slot, connection, log } = round;
+  const missed = (error: unknown) => round.failed(slot, error);
+  slot.begun.set(connection.offered, performance.now());
+  const handshake = await connection.connect('list').catch(missed);
+  if (!handshake) return;
+  const wanted = requestTools(slot, connection, handshake, log);
+  const others = requestOthers(slot, connection, handshake, log);
+  const all = Promise.all(others.map(({ done }) => done)).then(() => undefined);
+  const tools = (await wanted.catch((error) => missed(toolsFailure(slot.name, error)))) ?? undefined;
+  await within(all, OTHERS_WAIT);
+  const offer = offerWith(knownTo(slot, connection.offered).offer, others, tools);
+  round.accept(slot, connection, { handshake, offer }, tools === undefined ? 'others' : 'all');
+  const late = others.filter((one) => hasSucceeded(one) === undefined);
+  const ended = () => tryAgain(round, [...(tools === undefined ? [false] : []), ...others.map(hasSucceeded)]);
+  for (const one of late) {
+    void one.done.then(() => {
+      acceptLate(round, handshake, one);
+      ended();
+    });
+  }
+  ended();
+}
+
+/** Accepts a list that arrived after the tools. */
+function acceptLate({ slot, connection, isWanted, accept, repeat }: Round, handshake: Handshake, one: OtherRequest) {
+  if (!isWanted(slot)) return;
+  accept(slot, connection, { handshake, offer: offerWith(knownTo(slot, connection.offered).offer, [one]) }, 'others');
+  if (one.again && one.listed) repeat();
+  one.again = false;
+}
+
+/**
+ * Logs once which lists have failed, and requests them again after a delay while the server runs. Undefined stands for a
+ * request in progress.
+ */
+function tryAgain({ slot, connection, log, isWanted, repeat }: Round, succeeded: (boolean | undefined)[]): void {
+  if (!isWanted(slot)) return;
+  const runs = connection.state?.kind === 'ready';
+  const failed = succeeded.includes(false);
+  if (!failed && succeeded.includes(undefined)) return;
+  // A lost connection is reported elsewhere, and the next one begins with lists.
+  if (failed && !runs && !connection.perCall) return;
+  clearTimeout(slot.retryTimer);
+  slot.retryTimer = undefined;
+  slot.failures = failed ? slot.failures + 1 : 0;
+  const text = failed ? failureText(slot, connection.offered) : '';
+  const pause = retryPause(slot.failures);
+  if (text !== slot.told && failed)
+    log.warn(`server "${slot.name}" did not answer all of its lists: ${text}; next try in ${pause / 1000} s`);
+  slot.told = text;
+  if (!failed) return;
+  const again = () => {
+    slot.retryTimer = undefined;
+    // The next start of a stopped server lists it anyway.
+    if (connection.state?.kind === 'ready') repeat();
+  };
+  slot.retryTimer = setTimeout(again, pause).unref();
 }
 
 /** Returns undefined while the request is in progress. */

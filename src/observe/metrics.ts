@@ -23,6 +23,14 @@ interface Page {
   count: number;
 }
 
+interface Totals {
+  /** Bytes of HTTP requests and answers. */
+  received: number;
+  sent: number;
+  denied: number;
+  reloads: { ok: number; failed: number };
+}
+
 /** Maximum number of series; calls of further tools are counted under `OTHER` of their server. */
 const MAX_SERIES = 1000;
 const OTHER = 'other';
@@ -41,9 +49,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   const byRoute = new Map<string, Map<string, Map<number, Page>>>();
   const pages: Page[] = [];
   const durations = new Map<string, Histogram>();
-  const bytes = { received: 0, sent: 0 };
-  const reloads = { ok: 0, failed: 0 };
-  let denied = 0;
+  const totals: Totals = { received: 0, sent: 0, denied: 0, reloads: { ok: 0, failed: 0 } };
 
   const seriesOf = (call: CallRecord): Series => {
     // The URIs of resources are unbounded, so the label is their method.
@@ -61,10 +67,10 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   };
   const called = (call: CallRecord) => {
     if (call.outcome === 'denied') {
-      denied += 1;
+      totals.denied += 1;
       return;
     }
-    if (call.denied) denied += 1;
+    if (call.denied) totals.denied += 1;
     const { outcomes, seconds } = seriesOf(call);
     outcomes.set(call.outcome, (outcomes.get(call.outcome) ?? 0) + 1);
     observe(seconds, call.ms / 1000);
@@ -79,48 +85,57 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
     const seconds = durations.get(route) ?? createHistogram(VISIT_BOUNDS);
     durations.set(route, seconds);
     observe(seconds, ms / 1000);
-    bytes.received += received;
-    bytes.sent += sent;
+    totals.received += received;
+    totals.sent += sent;
   };
 
   return {
     hear(happening) {
       if (happening.type === 'call_ended') called(happening.call);
       else if (happening.type === 'exchange') visited(happening.exchange);
-      else if (happening.type === 'reload') reloads[happening.ok ? 'ok' : 'failed'] += 1;
+      else if (happening.type === 'reload') totals.reloads[happening.ok ? 'ok' : 'failed'] += 1;
     },
-    families(underWay, visible = () => true) {
-      const seen = series.filter(({ labels }) => visible(labels));
-      return [
-        {
-          ...{ name: 'mcpx_calls_total', type: 'counter', help: 'Calls by server, tool and how they ended.' },
-          samples: seen.flatMap(({ labels, outcomes }) =>
-            [...outcomes].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
-          ),
-        },
-        {
-          ...{ name: 'mcpx_call_duration_seconds', type: 'histogram', help: 'How long calls took.' },
-          samples: seen.map(({ labels, seconds }) => ({ labels, histogram: seconds })),
-        },
-        counter(DENIED, 'Calls of what the caller may not use.', denied),
-        gauge('mcpx_calls_in_flight', 'Calls under way.', underWay),
-        {
-          ...{ name: 'mcpx_http_requests_total', type: 'counter', help: 'HTTP requests that are over.' },
-          samples: pages.map(({ labels, count }) => ({ labels, value: count })),
-        },
-        {
-          ...{ name: 'mcpx_http_request_duration_seconds', type: 'histogram', help: 'How long answers took.' },
-          samples: [...durations].map(([route, histogram]) => ({ labels: { route }, histogram })),
-        },
-        counter('mcpx_http_received_bytes_total', 'Bytes of requests that are over, headers included.', bytes.received),
-        counter('mcpx_http_sent_bytes_total', 'Bytes of answers that are over, headers included.', bytes.sent),
-        {
-          ...{ name: 'mcpx_reloads_total', type: 'counter', help: 'Times that the config was read again.' },
-          samples: Object.entries(reloads).map(([result, value]) => ({ labels: { result }, value })),
-        },
-      ];
-    },
+    families: (underWay, visible = () => true) => [
+      ...familiesOfCalls(series.filter(({ labels }) => visible(labels))),
+      counter(DENIED, 'Calls of what the caller may not use.', totals.denied),
+      gauge('mcpx_calls_in_flight', 'Calls under way.', underWay),
+      ...familiesOfHttp(pages, durations, totals),
+      {
+        ...{ name: 'mcpx_reloads_total', type: 'counter', help: 'Times that the config was read again.' },
+        samples: Object.entries(totals.reloads).map(([result, value]) => ({ labels: { result }, value })),
+      },
+    ],
   };
+}
+
+function familiesOfCalls(series: Series[]): Family[] {
+  return [
+    {
+      ...{ name: 'mcpx_calls_total', type: 'counter', help: 'Calls by server, tool and how they ended.' },
+      samples: series.flatMap(({ labels, outcomes }) =>
+        [...outcomes].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
+      ),
+    },
+    {
+      ...{ name: 'mcpx_call_duration_seconds', type: 'histogram', help: 'How long calls took.' },
+      samples: series.map(({ labels, seconds }) => ({ labels, histogram: seconds })),
+    },
+  ];
+}
+
+function familiesOfHttp(pages: Page[], durations: Map<string, Histogram>, { received, sent }: Totals): Family[] {
+  return [
+    {
+      ...{ name: 'mcpx_http_requests_total', type: 'counter', help: 'HTTP requests that are over.' },
+      samples: pages.map(({ labels, count }) => ({ labels, value: count })),
+    },
+    {
+      ...{ name: 'mcpx_http_request_duration_seconds', type: 'histogram', help: 'How long answers took.' },
+      samples: [...durations].map(([route, histogram]) => ({ labels: { route }, histogram })),
+    },
+    counter('mcpx_http_received_bytes_total', 'Bytes of requests that are over, headers included.', received),
+    counter('mcpx_http_sent_bytes_total', 'Bytes of answers that are over, headers included.', sent),
+  ];
 }
 
 /** Returns the inner map of a key; creates it on first use. */
