@@ -82,7 +82,9 @@ export function enterProfile(
     verify,
     async listed(wait = Number.POSITIVE_INFINITY, lists) {
       const { connect, naming } = deps.config().settings;
-      const asked = { offered: offered(), connectionTo, stateless };
+      // Lists for other capabilities differ little, so a caller with little time takes them.
+      const takesOthers = wait < connect.firstListWait;
+      const asked = { offered: offered(), connectionTo, stateless, takesOthers };
       await catalog.settle(Math.min(wait, connect.firstListWait), asked, lists);
       deps.tellConflicts(found, naming);
     },

@@ -150,6 +150,7 @@ export class Catalog {
     const rounds = open.map((slot) => {
       slot.awaitedSince ??= now;
       const done = this.#refresh.now(slot, client?.connectionTo(slot.name));
+      if (client?.takesOthers && isKnown(slot, undefined)) return undefined;
       return within(done, slot.awaitedSince + wait - now);
     });
     await Promise.all(rounds);

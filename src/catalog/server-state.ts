@@ -81,6 +81,8 @@ export interface Client {
   connectionTo(server: string): (Lister & Partial<Pick<Connection, 'handshake'>>) | undefined;
   /** Set for a client without a session, which keeps no definitions. */
   stateless?: true | undefined;
+  /** Set if lists for other capabilities are enough for now: the right ones are requested, and not waited for. */
+  takesOthers?: boolean | undefined;
 }
 
 /** The connection on which a list is requested. */

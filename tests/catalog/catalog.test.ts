@@ -342,6 +342,29 @@ test('clients with other capabilities may be offered other tools', async () => {
   expect(world.catalog.find('one', 'samples', 'elicitation')).toBeDefined();
 });
 
+test('a client with little time takes what was listed for other capabilities, and its own is asked for', async () => {
+  const world = createWorld({ one: { tools: [{ name: 'plain' }] } });
+  await world.catalog.settle(1000);
+  let finish: (page: unknown) => void = () => undefined;
+  const connection = {
+    name: 'one',
+    spec: specOf('one'),
+    offered: 'roots',
+    state: { kind: 'ready', since: 0 } as const,
+    connect: async () => world.catalog.server('one')!.handshake!,
+    request: () => new Promise((resolve) => (finish = resolve)),
+  };
+  const client = { offered: 'roots', connectionTo: () => connection, takesOthers: true };
+  await world.catalog.settle(Number.POSITIVE_INFINITY, client);
+  expect(world.catalog.find('one', 'plain', 'roots')).toBeDefined();
+  await expect
+    .poll(() => {
+      finish({ tools: [{ name: 'plain' }, { name: 'rooted' }] });
+      return world.catalog.find('one', 'rooted', 'roots');
+    })
+    .toBeDefined();
+});
+
 test('a client whose connection is shared knows what was listed without its roots', async () => {
   const world = createWorld({ one: { tools: [{ name: 'plain' }] } });
   let connects = 0;
