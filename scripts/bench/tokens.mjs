@@ -105,7 +105,7 @@ function inColumns(rows) {
 }
 
 /** The servers from npm, as they are started. Versions are pinned in scripts/bench/token-servers. */
-async function npmServers(folder) {
+export async function npmServers(folder) {
   const root = at('.cache', 'token-servers');
   mkdirSync(root, { recursive: true });
   const lock = ['package.json', 'package-lock.json'];

@@ -72,15 +72,20 @@ interface Offer extends Reading {
   servers: number;
 }
 
-/** Compares the tokens of all definitions, which a client reads before the first question, with those of mcpx's two tools. */
-function savings({ servers, tools, without, with: after }: Offer): string {
+/**
+ * Compares the tokens of all definitions, which most clients read before the first question, with those of mcpx's two
+ * tools; then the same for clients that show the model only names.
+ */
+function savings({ servers, tools, without, with: after, deferring }: Offer): string {
   const less = Math.round(100 * (1 - after / without));
   return [
-    'Tokens that a client reads before the first question:',
+    'Tokens that most clients read before the first question:',
     table([
       ['  without mcpx', `≈ ${without} tokens`, `${tools} tools of ${servers} servers`],
       ['  with mcpx', `≈ ${after} tokens`, `inspect and exec, ${less} % less`],
     ]),
+    'Clients that show only the names of tools and have their own search read less:',
+    table(deferring.map((one) => [`  ${one.client}`, `≈ ${one.without} tokens without mcpx, ≈ ${one.with} with it`])),
   ].join('\n');
 }
 

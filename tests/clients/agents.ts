@@ -14,7 +14,9 @@ export function library(name: string, title: string, needed: string, more: Parti
     title,
     command: isInstalled ? [pinnedNodeFile, '--experimental-import-meta-resolve', AGENT, name] : undefined,
     connect(way, home) {
-      const server = way.kind === 'documented' ? { command: EXECUTABLE, args: ['serve'] } : { url: way.url };
+      const local =
+        way.kind === 'stdio' ? { command: way.command, args: [] } : { command: EXECUTABLE, args: ['serve'] };
+      const server = way.kind === 'http' ? { url: way.url } : local;
       write(join(home, 'server.json'), JSON.stringify(server));
       return [];
     },

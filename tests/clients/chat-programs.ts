@@ -1,7 +1,7 @@
 /** The clients that talk to a model over Chat Completions: Copilot CLI, Qwen Code, Cline and Continue. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, installed, script, snippetOf, wordsOf, write } from './programs.ts';
+import { byKind, type Client, installed, script, snippetOf, wordsOf, write } from './programs.ts';
 
 /** A file of the package that contains the program for this system. */
 const binary = (file: string) => {
@@ -12,9 +12,11 @@ const binary = (file: string) => {
 export const copilotCli: Client = {
   title: 'Copilot CLI',
   command: binary(`@github/copilot-${process.platform}-${process.arch}/copilot`),
-  connect: (way) => [
-    way.kind === 'documented' ? wordsOf('Copilot CLI') : ['mcp', 'add', '--transport', 'http', 'mcpx', way.url],
-  ],
+  connect: byKind({
+    documented: () => wordsOf('Copilot CLI'),
+    http: ({ url }) => ['mcp', 'add', '--transport', 'http', 'mcpx', url],
+    stdio: ({ name, command }) => ['mcp', 'add', name, '--', command],
+  }),
   prepare: (_home, modelUrl) => ({
     COPILOT_OFFLINE: 'true',
     COPILOT_AUTO_UPDATE: 'false',
@@ -29,11 +31,11 @@ export const copilotCli: Client = {
 export const qwenCode: Client = {
   title: 'Qwen Code',
   command: script('@qwen-code/qwen-code/cli-entry.js'),
-  connect: (way) => [
-    way.kind === 'documented'
-      ? wordsOf('Qwen Code')
-      : ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', way.url],
-  ],
+  connect: byKind({
+    documented: () => wordsOf('Qwen Code'),
+    http: ({ url }) => ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', url],
+    stdio: ({ name, command }) => ['mcp', 'add', '--scope', 'user', name, command],
+  }),
   prepare(home, modelUrl) {
     const settings = {
       security: { auth: { selectedType: 'openai' } },
@@ -49,9 +51,11 @@ export const qwenCode: Client = {
 export const cline: Client = {
   title: 'Cline',
   command: binary(`@cline/cli-${process.platform}-${process.arch}/bin/cline`),
-  connect: (way) => [
-    way.kind === 'documented' ? wordsOf('Cline') : ['mcp', 'add', 'mcpx', '--yes', '--transport', 'http', way.url],
-  ],
+  connect: byKind({
+    documented: () => wordsOf('Cline'),
+    http: ({ url }) => ['mcp', 'add', 'mcpx', '--yes', '--transport', 'http', url],
+    stdio: ({ name, command }) => ['mcp', 'add', name, '--yes', '--', command],
+  }),
   prepare(home, modelUrl) {
     const provider = 'openai-compatible';
     const settings = { provider, apiKey: 'scripted', model: 'scripted', baseUrl: `${modelUrl}/v1` };
@@ -75,8 +79,13 @@ export const continueCli: Client = {
   title: 'Continue',
   command: script('@continuedev/cli/dist/cn.js'),
   connect(way, home) {
-    const remote = `mcpServers:\n  - name: mcpx\n    type: streamable-http\n    url: ${way.kind === 'http' ? way.url : ''}\n`;
-    appendFileSync(join(home, ...CONTINUE), way.kind === 'documented' ? snippetOf('Continue') : remote);
+    const file = join(home, ...CONTINUE);
+    const head = readFileSync(file, 'utf8').includes('mcpServers:') ? '' : 'mcpServers:\n';
+    const entry =
+      way.kind === 'http'
+        ? { name: 'mcpx', type: 'streamable-http', url: way.url }
+        : way.kind === 'stdio' && { name: way.name, command: way.command };
+    appendFileSync(file, entry ? `${head}  - ${JSON.stringify(entry)}\n` : snippetOf('Continue'));
     return [];
   },
   prepare(home, modelUrl) {

@@ -65,13 +65,32 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
+/** Connects the client in these ways, asks it one question, and returns its longest request. */
+export async function firstRequest(client: Client, place: Home, ways: Way[]): Promise<string> {
+  const model = await startModel([]);
+  try {
+    const inPlace = { cwd: place.cwd, env: environmentOf(client, place, model.url) };
+    const started = client.command ?? [];
+    for (const way of ways)
+      for (const words of client.connect(way, place.home)) await runToEnd([...started, ...words], inPlace);
+    await runToEnd([...started, ...(client.askAnyway ?? client.ask)('Go on.')], inPlace);
+    return model.longest();
+  } finally {
+    await model.close();
+  }
+}
+
+function environmentOf(client: Client, { home, env }: Home, modelUrl: string): Record<string, string> {
+  const own = client.prepare(home, modelUrl);
+  const proxy = { HTTP_PROXY: modelUrl, HTTPS_PROXY: modelUrl, NO_PROXY: '127.0.0.1,localhost' };
+  return { ...env, ...proxy, ...own };
+}
+
 /** Connects the client to mcpx, lets the model follow the steps, and answers with what the model was shown in the end. */
 export async function converse(client: Client, place: Home, steps: Step[], way: Way): Promise<Spoken> {
   const model = await startModel(steps);
   try {
-    const own = client.prepare(place.home, model.url);
-    const proxy = { HTTP_PROXY: model.url, HTTPS_PROXY: model.url, NO_PROXY: '127.0.0.1,localhost' };
-    const inPlace = { cwd: place.cwd, env: { ...place.env, ...proxy, ...own } };
+    const inPlace = { cwd: place.cwd, env: environmentOf(client, place, model.url) };
     const started = client.command ?? [];
     await runToEnd([EXECUTABLE, 'tools'], place);
     for (const words of client.connect(way, place.home)) await runToEnd([...started, ...words], inPlace);

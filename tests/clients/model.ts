@@ -10,6 +10,8 @@ export interface Model {
   url: string;
   /** The last request of the conversation, as the client sent it. */
   last(): Turn;
+  /** The longest request, as text. */
+  longest(): string;
   /** Addresses beyond loopback that a client tried to reach through the proxy that it was given, which is this server. */
   strays: string[];
   close(): Promise<void>;
@@ -22,6 +24,7 @@ export interface Model {
 export async function startModel(steps: Step[]): Promise<Model> {
   const strays: string[] = [];
   let last: Turn | undefined;
+  let longest = '';
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = new URL(request.url ?? '/', 'http://model').pathname;
     if (/^https?:/.test(request.url ?? '')) strays.push(request.url ?? '');
@@ -29,6 +32,7 @@ export async function startModel(steps: Step[]): Promise<Model> {
     const body = await readBody(request);
     if (dialect === undefined || request.method !== 'POST') return void response.writeHead(404).end('{}');
     const turn = dialect.read(JSON.parse(body));
+    if (turn.words.length > longest.length) longest = turn.words;
     const isConversation = turn.tools.some(({ name }) => name === 'inspect');
     if (isConversation) last = turn;
     const step = isConversation ? steps[turn.results.length] : undefined;
@@ -47,6 +51,7 @@ export async function startModel(steps: Step[]): Promise<Model> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     last: () => last ?? { tools: [], results: [], words: '' },
+    longest: () => longest,
     strays,
     close: () => new Promise((resolve) => void server.close(() => resolve()).closeAllConnections()),
   };

@@ -8,7 +8,11 @@ import { EXECUTABLE } from '../e2e/program.ts';
 import { readMarkdown } from '../setup/markdown.ts';
 
 /** How a client reaches mcpx. */
-export type Way = { kind: 'documented' } | { kind: 'http'; url: string };
+export type Way =
+  | { kind: 'documented' }
+  | { kind: 'http'; url: string }
+  /** A server of its own name, without mcpx. */
+  | { kind: 'stdio'; name: string; command: string };
 
 export interface Client {
   title: string;
@@ -20,6 +24,8 @@ export interface Client {
   prepare(home: string, modelUrl: string): Record<string, string>;
   /** The command line that asks a question and ends. */
   ask(question: string): string[];
+  /** The command line that asks where mcpx may be absent, if `ask` needs it. */
+  askAnyway?(question: string): string[];
   /** The part of a result that reaches the model, if the client has no row in src/front/known-clients.ts. */
   reads?: KnownClient['reads'];
   /** Replaces an image in the request, for clients that do not show it to the model. */
@@ -61,14 +67,24 @@ export function write(file: string, text: string): void {
   writeFileSync(file, text);
 }
 
+type Connect = { [K in Way['kind']]: (way: Extract<Way, { kind: K }>) => string[] };
+
+/** Connects a client by one command line. */
+export function byKind({ documented, http, stdio }: Connect): Client['connect'] {
+  return (way) => {
+    if (way.kind === 'http') return [http(way)];
+    return [way.kind === 'stdio' ? stdio(way) : documented(way)];
+  };
+}
+
 export const claudeCode: Client = {
   title: 'Claude Code',
   command: script('@anthropic-ai/claude-code/cli-wrapper.cjs'),
-  connect: (way) => [
-    way.kind === 'documented'
-      ? wordsOf('Claude Code')
-      : ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', way.url],
-  ],
+  connect: byKind({
+    documented: () => wordsOf('Claude Code'),
+    http: ({ url }) => ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', url],
+    stdio: ({ name, command }) => ['mcp', 'add', '--scope', 'user', name, '--', command],
+  }),
   prepare: (_home, modelUrl) => ({
     ANTHROPIC_BASE_URL: modelUrl,
     ANTHROPIC_API_KEY: 'scripted',
@@ -83,7 +99,11 @@ export const claudeCode: Client = {
 export const codex: Client = {
   title: 'Codex',
   command: script('@openai/codex/bin/codex.js'),
-  connect: (way) => [way.kind === 'documented' ? wordsOf('Codex') : ['mcp', 'add', 'mcpx', '--url', way.url]],
+  connect: byKind({
+    documented: () => wordsOf('Codex'),
+    http: ({ url }) => ['mcp', 'add', 'mcpx', '--url', url],
+    stdio: ({ name, command }) => ['mcp', 'add', name, '--', command],
+  }),
   prepare(home, modelUrl) {
     const config = [
       'model = "scripted"',
@@ -111,16 +131,17 @@ export const codex: Client = {
     'mcp_servers.mcpx.default_tools_approval_mode="approve"',
     question,
   ],
+  askAnyway: (question) => ['exec', '--skip-git-repo-check', question],
 };
 
 export const geminiCli: Client = {
   title: 'Gemini CLI',
   command: script('@google/gemini-cli/bundle/gemini.js'),
-  connect: (way) => [
-    way.kind === 'documented'
-      ? wordsOf('Gemini CLI')
-      : ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', way.url],
-  ],
+  connect: byKind({
+    documented: () => wordsOf('Gemini CLI'),
+    http: ({ url }) => ['mcp', 'add', '--scope', 'user', '--transport', 'http', 'mcpx', url],
+    stdio: ({ name, command }) => ['mcp', 'add', '--scope', 'user', name, command],
+  }),
   prepare(home, modelUrl) {
     const settings = {
       security: { auth: { selectedType: 'gemini-api-key' } },
@@ -146,9 +167,13 @@ export const openCode: Client = {
   command: openCodeFile === undefined ? undefined : [openCodeFile],
   connect(way, home) {
     const file = join(home, '.config', 'opencode', 'opencode.json');
-    const mcp =
-      way.kind === 'documented' ? JSON.parse(snippetOf('OpenCode')).mcp : { mcpx: { type: 'remote', url: way.url } };
-    write(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), mcp }));
+    const added = {
+      ...(way.kind === 'documented' && JSON.parse(snippetOf('OpenCode')).mcp),
+      ...(way.kind === 'http' && { mcpx: { type: 'remote', url: way.url } }),
+      ...(way.kind === 'stdio' && { [way.name]: { type: 'local', command: [way.command] } }),
+    };
+    const config = JSON.parse(readFileSync(file, 'utf8'));
+    write(file, JSON.stringify({ ...config, mcp: { ...config.mcp, ...added } }));
     return [];
   },
   prepare(home, modelUrl) {
