@@ -2,12 +2,11 @@
 import { readBytes } from '../client-config/client-file.ts';
 import { maskedText } from '../client-config/masked-text.ts';
 import type { Format } from '../client-config/text-editor.ts';
-import { environmentOf, lookup } from '../config/environment.ts';
 import { McpxError } from '../errors.ts';
 import { compareLines } from '../upstream/toolbox/line-diff.ts';
 import type { Invocation } from './command.ts';
 import { paint, paintAnswer } from './output.ts';
-import { askOnTerminal, TERMINAL, type Terminal } from './question.ts';
+import { askYesNo, isInteractive, TERMINAL, type Terminal } from './question.ts';
 
 /** The number of unchanged lines around a change. */
 const CONTEXT = 2;
@@ -40,7 +39,7 @@ function linesOf(text: string): string[] {
 /** True if the user agrees. Without a terminal, only `--yes` agrees. */
 export async function agree(
   question: string,
-  { flags, stop }: Invocation,
+  { flags, stop }: Pick<Invocation, 'flags' | 'stop'>,
   terminal: Terminal = TERMINAL,
 ): Promise<boolean> {
   if (flags.has('yes')) return true;
@@ -49,12 +48,5 @@ export async function agree(
       hint: 'add --yes to make them, or --print to see them',
     });
   }
-  const answer = await askOnTerminal(`${question} [y/N] `, stop, terminal).catch((cause: unknown) => {
-    throw new McpxError('cancelled', 'interrupted: nothing was changed', { cause });
-  });
-  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
-}
-
-export function isInteractive({ input, output }: Terminal = TERMINAL): boolean {
-  return input.isTTY === true && output.isTTY === true && !lookup('MCPX_NO_INPUT', environmentOf());
+  return askYesNo(question, { signal: stop, interrupted: 'interrupted: nothing was changed', terminal });
 }

@@ -6,8 +6,7 @@ import type { ClientState } from '../client-config/setup-plan.ts';
 import { BUILTINS } from '../config/config.ts';
 import { environmentOf } from '../config/environment.ts';
 import { secretsFile } from '../config/paths.ts';
-import { confirmOnTerminal } from './ask-confirmation.ts';
-import { agree, isInteractive } from './change-preview.ts';
+import { agree } from './change-preview.ts';
 import {
   importPlan,
   importPreview,
@@ -19,6 +18,7 @@ import {
 import { editsOf, planSetups, setupPreview, startOf, writeSetups } from './client-setup.ts';
 import type { Invocation } from './command.ts';
 import { note, print } from './output.ts';
+import { askYesNo, isInteractive } from './question.ts';
 import { savingText } from './tokens.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -76,8 +76,8 @@ async function planned(states: readonly ClientState[], { flags, stop }: Invocati
   const isOpen = plain.plan.literal.length > 0 && plain.plan.secrets.length === 0;
   if (!isOpen || flags.has('print') || flags.has('yes') || !isInteractive()) return plain;
   const question = `The entries of ${plain.plan.literal.join(', ')} hold secrets. Move them to ${secretsFile(environmentOf())}?`;
-  const verdict = await confirmOnTerminal(flags, stop)(question);
-  return verdict === 'accept' ? importPlan(found, flags, true) : plain;
+  const isYes = await askYesNo(question, { signal: stop, interrupted: 'interrupted: nothing was changed' });
+  return isYes ? importPlan(found, flags, true) : plain;
 }
 
 /** Adds the built-in servers, so that somebody without any server sees mcpx work. */

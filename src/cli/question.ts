@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
+import { environmentOf, lookup } from '../config/environment.ts';
+import { McpxError } from '../errors.ts';
 
 /** The streams for a question; it is interactive if both are a terminal. */
 export interface Terminal {
@@ -35,4 +37,20 @@ export async function askOnTerminal(
     terminal.close();
   }
   return answer;
+}
+
+/** True if a question can be asked: both streams are a terminal, and MCPX_NO_INPUT is not set. */
+export function isInteractive({ input, output }: Terminal = TERMINAL): boolean {
+  return input.isTTY === true && output.isTTY === true && !lookup('MCPX_NO_INPUT', environmentOf());
+}
+
+/** Asks a question whose usual answer is no. Throws `cancelled` with the message for Ctrl-C and the signal. */
+export async function askYesNo(
+  question: string,
+  { signal, interrupted, terminal = TERMINAL }: { signal: AbortSignal; interrupted: string; terminal?: Terminal },
+): Promise<boolean> {
+  const answer = await askOnTerminal(`${question} [y/N] `, signal, terminal).catch((cause: unknown) => {
+    throw new McpxError('cancelled', interrupted, { cause });
+  });
+  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
 }

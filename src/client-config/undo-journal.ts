@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isRecord, type Path } from '../config/json-data.ts';
+import { McpxError } from '../errors.ts';
 import { ensureFolder, readIfPresent, writeFileAtomic } from '../files.ts';
 import { digestOf, readBytes } from './client-file.ts';
 import type { ClientId } from './client-table.ts';
@@ -82,8 +83,18 @@ function backUp({ client, file }: Pick<JournalEntry, 'client' | 'file'>, folder:
 function readEntries(file: string): JournalEntry[] {
   const text = readIfPresent(file);
   if (text === undefined) return [];
-  const data: unknown = JSON.parse(text);
-  return isRecord(data) && Array.isArray(data.entries) ? (data.entries as JournalEntry[]) : [];
+  const data = jsonOf(text);
+  if (isRecord(data) && Array.isArray(data.entries)) return data.entries as JournalEntry[];
+  const hint = 'the backups in its folder are complete; move it away to go on without undo';
+  throw new McpxError('failed', `the journal "${file}" is damaged`, { hint });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the changes that take others back, given the data before them. They are in the order in which they have to be made. */
