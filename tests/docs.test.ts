@@ -1,4 +1,5 @@
 /** Compares the documents with the program: commands, options, links, settings, exit codes. English and Chinese pages are in step. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -203,6 +204,12 @@ describe('what the documents say of the config', () => {
 
 test('mcpx.schema.json is what the program would write', () => {
   expect(JSON.parse(textOf('mcpx.schema.json'))).toEqual(JSON.parse(JSON.stringify(jsonSchema())));
+});
+
+test('docs/configuration.md and its Chinese page have the settings of the program (npm run reference)', () => {
+  const check = () =>
+    execFileSync(process.execPath, [pathOf('scripts/reference/reference.mjs'), '--check'], { stdio: 'pipe' });
+  expect(check).not.toThrow();
 });
 
 test('ARCHITECTURE.md has a paragraph on every folder of the source', () => {
