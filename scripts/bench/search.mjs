@@ -73,7 +73,7 @@ export function below(groups) {
 
 async function loadSearch() {
   const { outputFiles } = await build({
-    entryPoints: [at('src', 'catalog', 'search.ts')],
+    entryPoints: [at('src', 'catalog', 'search', 'search.ts')],
     ...{ bundle: true, write: false, format: 'esm', platform: 'node', mainFields: ['module', 'main'] },
   });
   const code = Buffer.from(outputFiles[0].contents).toString('base64');
@@ -108,7 +108,7 @@ const scopeOf = (servers) => ({
   servers: servers.map(({ name, tools, instructions }) => ({
     name,
     tools,
-    entry: { spec: {}, hello: { instructions } },
+    entry: { spec: {}, handshake: { instructions } },
   })),
 });
 

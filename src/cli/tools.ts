@@ -21,7 +21,8 @@ export function run(invocation: Invocation): Promise<number> {
       const lines = servers.flatMap(rows);
       if (question !== undefined) {
         const hits = await app.search().find(question, { servers, revision: app.router().revision(), only });
-        if (hits.length === 0) status.info(`no tool matches "${question}"`);
+        if (hits[0]?.fits !== true)
+          status.info(`no tool for "${question}"${hits.length > 0 ? '; the nearest are:' : ''}`);
         if (flags.has('json')) await printJson(hits);
         else if (hits.length > 0) await print(table(hits.map(row)));
       } else if (flags.has('json')) await printJson(servers.map(described));

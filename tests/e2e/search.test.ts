@@ -33,7 +33,7 @@ test('inspect finds what an English or a Chinese question wants', async () => {
   expect(await inspect({ query: '重命名文件', server_name: 'filesystem' })).toMatch(/^filesystem\.move_file\(/);
   const found = await inspect({ query: 'what do you know about Tom' });
   expect(found.split('\n')[0]).toMatch(/^memory\./);
-  expect(await inspect({ query: 'xyzzy' })).toMatch(/^No tool matches "xyzzy"\./);
+  expect(await inspect({ query: 'xyzzy' })).toMatch(/^no tool for "xyzzy"; the servers are: /);
 });
 
 test('mcpx tools -s shows what fits, best first, as a table and as JSON', async () => {
@@ -49,7 +49,7 @@ test('mcpx tools -s shows what fits, best first, as a table and as JSON', async 
     true,
   );
   const nothing = await run(['tools', '-s', 'xyzzy', '--json', '--config', config], place);
-  expect(nothing).toMatchObject({ code: 0, stdout: '[]\n', stderr: 'no tool matches "xyzzy"\n' });
+  expect(nothing).toMatchObject({ code: 0, stdout: '[]\n', stderr: 'no tool for "xyzzy"\n' });
 });
 
 test('a question without words is a wrong command line', async () => {

@@ -6,9 +6,9 @@ export type Act = 'read' | 'create' | 'update' | 'delete';
 const ACTS: Record<Act, string> = {
   read: 'get read list view fetch retrieve search find query lookup describe browse see count compare show explain export download',
   create:
-    'create add new insert generate draft compose upload register book arrange make build send write reply forward save store upsert submit remember invite share duplicate fork',
+    'create add new insert post generate draft compose upload register book arrange make build send write reply forward save store upsert submit remember invite share duplicate fork',
   update:
-    'update edit modify change patch set rename replace configure adjust move reschedule transfer translate format',
+    'update edit modify change patch set rename replace configure adjust move reschedule transfer translate convert format',
   delete: 'delete remove erase discard trash purge wipe drop clear forget uninstall unpublish',
 };
 
@@ -18,15 +18,8 @@ const QUESTION = 'what which who whom whose where when why is are am was were di
 const HOW_TO = /^how (?:do|doe|to|can|could|would|should)\b/;
 const CHINESE_QUESTION = /[吗呢]|什么|哪|谁|多少|几[个条点次位]|为何|怎么[了走去]|有没有|是否|是不是|多[大远高久长快]/u;
 
-/** How well a tool of one act serves a question for another act. */
-const FIT: Record<Act, Record<Act, number>> = {
-  read: { read: 1, create: 0.6, update: 0.6, delete: 0.5 },
-  create: { read: 0.65, create: 1, update: 0.85, delete: 0.5 },
-  update: { read: 0.65, create: 0.85, update: 1, delete: 0.5 },
-  delete: { read: 0.6, create: 0.5, update: 0.6, delete: 1 },
-};
-/** Factors for a question without a verb: it most often means reading, and hardly ever deleting. */
-const UNSAID: Record<Act, number> = { read: 1, create: 0.95, update: 0.9, delete: 0.7 };
+/** Factors for tools of another act. They decide between tools of the same words, and seldom more. */
+const OTHER = { write: 0.95, read: 0.87, delete: 0.8 };
 
 export interface Intents {
   /** Returns the act of the first verb among the words. */
@@ -50,8 +43,10 @@ export function createIntents(): Intents {
   };
 }
 
-/** Returns the factor for the score of a tool. */
+/** Returns the factor for the score of a tool. A question without a verb most often asks to read, and hardly ever to delete. */
 export function suits(asked: Act | undefined, done: Act | undefined): number {
-  if (done === undefined) return 1;
-  return asked === undefined ? UNSAID[done] : FIT[asked][done];
+  if (done === undefined || asked === done) return 1;
+  if (asked === undefined && done !== 'delete') return done === 'read' ? 1 : OTHER.write;
+  if (asked === 'delete' || done === 'delete') return OTHER.delete;
+  return asked === 'read' || done === 'read' ? OTHER.read : OTHER.write;
 }

@@ -1,23 +1,13 @@
-/** Expands a question: each word with the words that tools use for the same, weighted; Chinese also as English. */
-
-import { segmentChinese } from './chinese-segmenter.ts';
+/** Reads a question as concepts: each word as typed, with the words that tools use for the same; Chinese also as English. */
 import { type Act, createIntents } from './intent.ts';
 import { createQueryRewrite } from './query-rewrite.ts';
-import { createTermWeights } from './term-weights.ts';
-import { createWords, plain, stem, unspacedRuns, type Words } from './tokenizer.ts';
-import {
-  CHINESE,
-  GENERAL_ACTS,
-  ONE_WAY_SYNONYMS,
-  PRODUCTS,
-  STOP_CHINESE,
-  STOP_ENGLISH,
-  SYNONYMS,
-} from './word-tables.ts';
+import { createThesaurus, type Phrase } from './thesaurus.ts';
+import { createTokenizer, plain, stem, type Tokenize, unspacedRuns } from './tokenizer.ts';
+import { GENERAL_ACTS, STOP_CHINESE, STOP_ENGLISH, TIMES } from './word-tables.ts';
 
 /** One way to name a thing, in stemmed words as in the index; several words are a phrase. */
 export interface Term {
-  words: string[];
+  words: Phrase;
   /** The confidence; 1 means as typed. */
   weight: number;
 }
@@ -37,155 +27,121 @@ export interface Question {
 }
 
 export interface QueryExpansion {
-  words: Words;
+  tokenize: Tokenize;
   read(question: string): Question;
+  /** True if a text begins with what a tool could do, after words such as "please"; Chinese need not begin with it. */
+  asksForAct(text: string): boolean;
   /** Returns the words of a text as in the index, Chinese ones also in English. */
   wordsOf(text: string): string[];
   /** Returns the words of a server's name, and the purpose of such a product. */
   productOf(server: string): { own: string[]; purpose: string[] };
-  /** True if a word is the name of a product and nothing else. */
-  isProduct(word: string): boolean;
   /** Returns the act of a tool, by its name and first sentence. */
   actOf(name: string, sentence: string): Act | undefined;
 }
 
-/** The confidence that another word means the typed one; phrases are less ambiguous than words. */
-const WEIGHT = {
-  same: 0.55,
-  general: 0.4,
-  phrase: 0.7,
-  samePhrase: 1,
-  lead: 1,
-  leadAlone: 0.55,
-  question: 0.4,
-  beyond: 0.4,
-};
+/** The confidence that another word means the typed one, and that a synonym of its translation does; phrases are certain. */
+const WEIGHT = { same: 0.55, beyond: 0.4 };
 /** Weights of the English words for a Chinese one, by position. */
-const FALLING = [1, 0.85, 0.75, 0.7];
-/** Weight of an act that can be done to anything. */
-const GENERAL = 0.7;
-/** Maximum characters of a query that are read. */
+const FALLING = [1, 0.85, 0.75, 0.7, 0.65];
+/** The significance of an act that can be done to anything, and of a time or a number. */
+const MINOR = { general: 0.7, time: 0.5 };
+/** Maximum characters of a question that are read. */
 export const MAX_QUESTION = 1000;
-const MAX_CONCEPTS = 40;
+const MAX_CONCEPTS = 80;
 const MAX_PHRASE = 4;
+/** Number of English words by which a Chinese word of a tool is found. */
+const MEANINGS = 2;
 
 export function createQueryExpansion(): QueryExpansion {
-  const words = createWords();
+  const tokenize = createTokenizer();
   const intents = createIntents();
-  const emphasis = createTermWeights();
-  const phrasing = createQueryRewrite();
-  const same = readSame(SYNONYMS);
-  const leads = readLeads(ONE_WAY_SYNONYMS);
-  const products = readProducts(PRODUCTS);
-  const chinese = readChinese(CHINESE);
-  const longest = Math.max(...[...chinese.keys()].map((word) => word.length));
-  const general = new Set(GENERAL_ACTS.map(stem));
-  const first = new Set(SYNONYMS.map((group) => stem(group.split(' ')[0] ?? '')));
-  const stop = new Set(STOP_ENGLISH.map(stem));
+  const thesaurus = createThesaurus();
+  const rewrite = createQueryRewrite();
+  const [stop, general, times] = [STOP_ENGLISH, GENERAL_ACTS, TIMES].map((words) => new Set(words.map(stem))) as [
+    Set<string>,
+    Set<string>,
+    Set<string>,
+  ];
   const stopChinese = new Set(STOP_CHINESE);
+  const isSaid = (word: string) => !stop.has(word) && !stopChinese.has(word);
 
-  const isPhrase = (key: string) => same.has(key) || leads.has(key);
+  function significance(word: string): number {
+    if (times.has(word) || /^\d+$/.test(word)) return MINOR.time;
+    return general.has(word) ? MINOR.general : 1;
+  }
+
+  function isPhrase(key: string): boolean {
+    return thesaurus.same(key).length > 0 || thesaurus.expression(key) !== undefined;
+  }
 
   function fromEnglish(typed: string[]): Concept[] {
     const concepts: Concept[] = [];
-    const weights = emphasis.of(typed, (one) => !stop.has(one));
     for (let at = 0; at < typed.length; ) {
-      const length = phraseAt(typed, at, isPhrase);
-      const said = typed.slice(at, at + length);
-      const opening = at === 0 && length === 1 ? led(leads.get(`^${said[0]}`)) : [];
-      const undone = UNDOING.has(said.join(' ')) ? undoing(typed[at + length]) : [];
-      const weight = (weights[at] ?? 1) * (general.has(said.join(' ')) ? GENERAL : 1);
-      at += length;
-      const terms = [...(length > 1 ? phrase(said) : word(said[0] ?? '')), ...opening, ...undone];
-      if (terms.length > 0) concepts.push({ terms, weight });
+      const said = typed.slice(at, at + phraseAt(typed, at, isPhrase));
+      const terms = termsOf(said, at === 0);
+      if (terms.length > 0) concepts.push({ terms, weight: said.length > 1 ? 1 : significance(said[0] ?? '') });
+      at += said.length;
     }
     return concepts;
   }
 
-  function word(said: string): Term[] {
-    const lead = leads.get(said);
-    if (stop.has(said)) return lead === undefined ? [] : [{ words: lead, weight: WEIGHT.question }];
-    return [
-      { words: [said], weight: 1 },
-      ...(same.get(said) ?? []).map((other) => ({
-        words: other,
-        weight: general.has(said) ? WEIGHT.general : WEIGHT.same,
-      })),
-      ...led(lead),
-      ...(/......er$/.test(said) ? [{ words: [stem(said.slice(0, -2))], weight: WEIGHT.same }] : []),
-    ];
-  }
-
-  function phrase(said: string[]): Term[] {
+  /** Returns the ways to say a word or a phrase; none for a stop word alone. */
+  function termsOf(said: string[], opensQuestion: boolean): Term[] {
     const key = said.join(' ');
-    const content = said.filter((one) => !stop.has(one));
-    const lead = leads.get(key);
+    const content = said.filter((word) => !stop.has(word));
+    const opening = opensQuestion ? thesaurus.expression(`^${key}`) : undefined;
+    const likeness = said.length > 1 ? 1 : WEIGHT.same;
+    const known = content.length > 0 || said.length > 1;
     return [
-      ...(content.length === 0 ? [] : [{ words: content, weight: WEIGHT.phrase }]),
-      ...(same.get(key) ?? []).map((other) => ({ words: other, weight: WEIGHT.samePhrase })),
-      ...led(lead),
-    ];
+      { words: content, weight: 1 },
+      ...(known ? thesaurus.same(key).map((words) => ({ words, weight: likeness })) : []),
+      ...[known ? thesaurus.expression(key) : undefined, opening].map((words) => ({ words: words ?? [], weight: 1 })),
+    ].filter(({ words }) => words.length > 0);
   }
 
+  /** Returns the letters and pairs as typed, and besides, the English of the words in the table. */
   function fromChinese(run: string): Concept[] {
-    return emphasis.parts(run).flatMap(({ text, weight }) => {
-      const pieces = segmentChinese(text, chinese, longest);
-      const concepts = [...pieces.flatMap(fromPiece), ...undoneIn(pieces)];
-      return concepts.map((concept) => ({ ...concept, weight: concept.weight * weight }));
+    const meant = thesaurus.chinese(run).map(({ word, english }) => {
+      const own = english.map((words, place) => ({ words, weight: FALLING[place] ?? 0.65 }));
+      const first = english[0]?.join(' ') ?? '';
+      const beyond = thesaurus.same(first).map((words) => ({ words, weight: WEIGHT.beyond }));
+      return { terms: [...own, ...beyond], weight: times.has(word) ? MINOR.time : significance(first) };
     });
-  }
-
-  /** Returns concepts for tools that undo something in Chinese: the piece after the verb names the act. */
-  function undoneIn(pieces: string[]): Concept[] {
-    const at = pieces.findIndex((piece) => UNDO_CHINESE.includes(piece));
-    const verbs = at < 0 ? [] : pieces.slice(at + 1).flatMap((piece) => (chinese.get(piece) ?? []).slice(0, 2));
-    const terms = verbs.map((words) => ({ words: [`un${words[0]}`], weight: 1 }));
-    return terms.length === 0 ? [] : [{ terms, weight: 1 }];
-  }
-
-  function fromPiece(piece: string): Concept[] {
-    const meant = chinese.get(piece);
-    if (meant !== undefined) {
-      const usual = general.has(meant[0]?.join(' ') ?? '') ? GENERAL : 1;
-      const weight = emphasis.isTime(piece) ? emphasis.time : usual;
-      return [{ terms: [{ words: [piece], weight: 1 }, ...inEnglish(meant)], weight }];
-    }
-    const rest = words.segment(piece).filter((one) => !stopChinese.has(one));
-    return rest.map(asTyped);
-  }
-
-  function inEnglish(meant: string[][]): Term[] {
-    const own = meant.map((one, place) => ({ words: one, weight: FALLING[place] ?? 0.65 }));
-    const beyond = same.get(meant[0]?.join(' ') ?? '') ?? [];
-    return [...own, ...beyond.map((one) => ({ words: one, weight: WEIGHT.beyond }))];
+    return [...meant, ...tokenize(run).filter(isSaid).map(asTyped)];
   }
 
   return {
-    words,
+    tokenize,
     read(question) {
-      const text = phrasing.of(plain(question.slice(0, MAX_QUESTION)));
+      const text = rewrite.of(plain(question.slice(0, MAX_QUESTION)));
       const runs = unspacedRuns(text);
-      const typed = words.of(runs.reduce((rest, run) => rest.replace(run, ' '), text));
+      const typed = tokenize(runs.reduce((rest, run) => rest.replace(run, ' '), text));
       const concepts = [...fromEnglish(typed), ...runs.flatMap(fromChinese)];
-      const asked = intents.isQuestion(typed, text) ? 'read' : undefined;
       const said = concepts.flatMap(({ terms }) =>
         terms.filter(({ weight }) => weight === 1).flatMap((term) => term.words),
       );
-      const found = concepts.length > 0 ? concepts : words.of(text).map(asTyped);
-      return { concepts: distinct(found).slice(0, MAX_CONCEPTS), act: asked ?? intents.actOf(said) };
+      const found = concepts.length > 0 ? concepts : tokenize(text).map(asTyped);
+      const act = intents.isQuestion(typed, text) ? 'read' : intents.actOf(said);
+      return { concepts: distinct(found).slice(0, MAX_CONCEPTS), act };
+    },
+    asksForAct(text) {
+      const first = tokenize(text).find(isSaid) ?? '';
+      const meant = unspacedRuns(text).flatMap(thesaurus.chinese);
+      return [[first], ...meant.map(({ english }) => english[0] ?? [])].some(
+        (words) => intents.actOf(words) !== undefined,
+      );
     },
     wordsOf: (text) => [
-      ...words.of(text).filter((one) => !stop.has(one)),
+      ...tokenize(text).filter((word) => !stop.has(word)),
       ...unspacedRuns(text).flatMap((run) =>
-        segmentChinese(run, chinese, longest).flatMap((piece) => (chinese.get(piece) ?? []).slice(0, 2).flat()),
+        thesaurus.chinese(run).flatMap(({ english }) => english.slice(0, MEANINGS).flat()),
       ),
     ],
     productOf(server) {
-      const named = words.of(server);
-      return { own: named, purpose: [...new Set(named.flatMap((one) => products.get(one) ?? []))] };
+      const own = tokenize(server);
+      return { own, purpose: [...new Set(own.flatMap(thesaurus.purpose))] };
     },
-    isProduct: (word) => products.has(word) && !stop.has(word) && !first.has(word) && !general.has(word),
-    actOf: (name, sentence) => intents.actOf(words.of(name)) ?? intents.actOf(words.of(sentence).slice(0, 1)),
+    actOf: (name, sentence) => intents.actOf(tokenize(name)) ?? intents.actOf(tokenize(sentence).slice(0, 1)),
   };
 }
 
@@ -201,70 +157,8 @@ function asTyped(word: string): Concept {
   return { terms: [{ words: [word], weight: 1 }], weight: 1 };
 }
 
-/** Verbs that undo an act. Tools for it are named after the act: `unschedule`, `unpublish`. */
-const UNDO_CHINESE = ['取消', '撤销', '解除'];
-const UNDOING = new Set(['undo', 'cancel', 'stop', 'revers', 'revok', 'remov', 'revert'].map(stem));
-
-function undoing(next: string | undefined): Term[] {
-  return next === undefined ? [] : [{ words: [`un${next}`], weight: 1 }];
-}
-
-/** Returns the terms of a one-way synonym: all of its words together count most, and each alone somewhat less. */
-function led(lead: string[] | undefined): Term[] {
-  if (lead === undefined) return [];
-  return [{ words: lead, weight: WEIGHT.lead }, ...lead.map((word) => ({ words: [word], weight: WEIGHT.leadAlone }))];
-}
-
 /** Removes repeated concepts. */
 function distinct(concepts: Concept[]): Concept[] {
   const seen = new Map(concepts.map((concept) => [concept.terms[0]?.words.join(' ') ?? '', concept]));
   return [...seen.values()];
-}
-
-function phraseWords(phrase: string): string[] {
-  if (phrase.startsWith('^')) return [`^${phraseWords(phrase.slice(1)).join(' ')}`];
-  return phrase.split('_').map(stem);
-}
-
-function readSame(groups: readonly string[]): Map<string, string[][]> {
-  const same = new Map<string, string[][]>();
-  for (const group of groups) {
-    const members = group.split(' ').map(phraseWords);
-    for (const member of members) {
-      const key = member.join(' ');
-      const others = members.filter((other) => other !== member);
-      same.set(key, [...(same.get(key) ?? []), ...others]);
-    }
-  }
-  return same;
-}
-
-function readProducts(lines: readonly string[]): Map<string, string[]> {
-  const products = new Map<string, string[]>();
-  for (const line of lines) {
-    const [names = '', purpose = ''] = line.split(' > ');
-    const words = purpose.split(/[ -]/).map(stem);
-    for (const name of names.split(' ').map(stem)) products.set(name, [...(products.get(name) ?? []), ...words]);
-  }
-  return products;
-}
-
-function readLeads(lines: readonly string[]): Map<string, string[]> {
-  return new Map(
-    lines.flatMap((line) => {
-      const [said = '', sought = ''] = line.split(' > ');
-      const words = sought.split(' ').flatMap(phraseWords);
-      return said.split(' ').map((one) => [phraseWords(one).join(' '), words] as const);
-    }),
-  );
-}
-
-function readChinese(lines: readonly string[]): Map<string, string[][]> {
-  return new Map(
-    lines.flatMap((line) => {
-      const [chinese = '', english = ''] = line.split('=');
-      const meant = english.split(' ').map(phraseWords);
-      return chinese.split(' ').map((word) => [word, meant] as const);
-    }),
-  );
 }

@@ -1,20 +1,17 @@
 /** Rewrites a question for the search: names of files, pages and people become their kind, and separable verbs become one word. */
 
-/** Patterns of names in a question, and the kind of thing that replaces them. */
+/** Patterns of names in a question, and the kind of thing that replaces them or is added to them (`$&`). */
 const NAMED: readonly [RegExp, string][] = [
   [/\S+@[\w-]+\.[\w.]+/gu, ' email '],
-  [/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|app|edu|gov|cn|de|uk|jp)\b\S*/giu, ' url web page '],
+  [/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|cn|de|uk|jp)\b\S*/giu, ' url web page '],
   [/[\w./\\-]+\.(?:png|jpe?g|gif|webp|svg|bmp)\b/giu, ' image file '],
-  [
-    /[\w./\\-]+\.(?:docx?|pdf|txt|md|ya?ml|toml|ini|log|html?|css|[cm]?[jt]sx?|py|go|rs|java|sh|zip|gz|env)\b/giu,
-    ' file ',
-  ],
+  [/[\w./\\-]+\.(?:docx?|pdf|txt|md|ya?ml|toml|ini|log|html?|css|zip|gz|env)\b/giu, ' file '],
+  [/[\w./\\-]+\.(?:[cm]?[jt]sx?|py|go|rs|java|sh)\b/giu, ' $& file '],
   [/[\w./\\-]+\.(?:xlsx?|csv|tsv)\b/giu, ' file table '],
   [/(?<=^|\s)#\p{L}[\p{L}\d_-]*/gu, ' channel '],
   [/(?<=^|\s)@\p{L}[\p{L}\d_.-]*/gu, ' user '],
+  // A time of day or a date, whose letters also mean to click or a monthly report.
   [/[零一二三四五六七八九十两\d]{1,3}(?:点[钟半整]?|号|月)/gu, ' '],
-  // The following text is a quotation, and does not describe the tool.
-  [/[:：]\s|["“「『](?=\p{L})/gu, ' saying '],
 ];
 
 /** Separable verbs with an object inside, and the verb that tools use: `take the page down`. */

@@ -1,178 +1,143 @@
-/** Ranks tools for a question: BM25 for the best term of each concept, and the share of the question that is covered. */
-
+/** Ranks tools for a question: BM25 for the words as typed and for the best other way to say each, so that rare words win. */
 import { suits } from './intent.ts';
-import { type Concept, MAX_QUESTION, type QueryExpansion, type Term } from './query-expansion.ts';
-import type { Corpus, Document, Home } from './search-index.ts';
-import { keyOf } from './tokenizer.ts';
+import { type Concept, MAX_QUESTION, type Question, type Term } from './query-expansion.ts';
+import { partsOf } from './question-parts.ts';
+import type { Corpus, Document } from './search-index.ts';
+import { nearWords } from './spelling.ts';
+import { keyOf, unspacedRuns } from './tokenizer.ts';
 
 export interface Ranked extends Document {
   /** The score, comparable within one response only. */
   score: number;
+  /** True if the tool covers enough of the question to be what it asks for. */
+  fits: boolean;
 }
 
 /** Returns how likely a tool is meant regardless of the question, from 0 to 1. */
 export type Prior = (server: string, tool: string) => number;
 
-/** The factor for a document that covers only one of many concepts. */
-const UNCOVERED = 0.1;
-/** Additional weight of the tools of a server that the question refers to. */
-const KINSHIP = 1.2;
-/** Weight of a server's purpose, relative to its name. */
-const PURPOSE = 0.5;
+/** How soon further occurrences of a word in a tool cease to count: `k1` of BM25. */
+const SATURATION = 3;
+/** How much the words as typed count besides being one way to say it. */
+const TYPED = 0.4;
 /** Weight of the prior, which only decides near ties. */
 const PRIOR = 0.3;
 /** The exponent by which the words of a phrase share its weight: each counts less, all together count more. */
 const PHRASE = 0.33;
-/** Factors for synonyms if no tool is named by the typed word, or if no tool has it at all. */
-const GAIN = { unnamed: 1.3, unknown: 1.6 };
-/** Rarity of a concept that is matched by synonyms only, if that of the typed word is unknown. */
-const USUAL_RARITY = 3;
-/** Minimum letters of a word that also matches as a prefix, and of a word that may be misspelt. */
-const PREFIX = 4;
-const MISSPELT = 5;
+/** The factor for other ways to say a word that no tool has. */
+const UNKNOWN = 1.3;
+/** The confidence that a known word is meant by an unknown one that is spelt like it, and the number of words that are corrected. */
+const SPELT = { weight: 0.6, words: 8 };
 
-export function rank(question: string, corpus: Corpus, prior: Prior): Ranked[] {
-  const { concepts, act } = corpus.meanings.read(question);
-  const kinship = kinshipOf(concepts, corpus);
-  const called = corpus.called.get(keyOf(question.slice(0, MAX_QUESTION))) ?? new Map<number, number>();
-  const scores = combine(concepts, corpus);
-  for (const id of called.keys()) scores.set(id, scores.get(id) ?? 0);
-  const ranked: (Ranked & { called: number })[] = [];
-  for (const [id, score] of scores) {
-    const document = corpus.documents[id];
-    if (document === undefined) continue;
-    const { server, tool } = document;
-    const likely = (1 + KINSHIP * (kinship.get(server) ?? 0)) * (1 + PRIOR * prior(server, tool.name));
-    ranked.push({ ...document, score: score * suits(act, document.act) * likely, called: called.get(id) ?? 0 });
-  }
-  ranked.sort((a, b) => b.called - a.called || b.score - a.score || (nameOf(a) < nameOf(b) ? -1 : 1));
-  return raised(ranked);
+/** A tool fits if it covers this share of a question, or this number of words that few tools have. */
+const FIT = { share: 0.2, words: 2, rare: 1.5 };
+
+/** Returns the tools for a question, best first; if it asks for several acts, the tools of each, in turn. */
+export function search(question: string, corpus: Corpus, prior: Prior): Ranked[] {
+  const whole = rank(corpus.meanings.read(question), corpus, prior);
+  const exact = calledBy(question, whole, corpus);
+  if (exact !== undefined) return exact;
+  const parts = partsOf(question, corpus.meanings).map((part) => rank(part, corpus, prior));
+  return parts.length > 0 ? inTurn([whole, ...parts]) : whole;
 }
 
-/** Puts the tools first whose name or title is the query, with the best score of all, so that the others are still shown. */
-function raised(ranked: (Ranked & { called: number })[]): Ranked[] {
-  const best = ranked.reduce((most, { score }) => Math.max(most, score), 0) || 1;
-  return ranked.map(({ called, ...one }) => (called > 0 ? { ...one, score: best } : one));
+function rank({ concepts, act }: Question, corpus: Corpus, prior: Prior): Ranked[] {
+  const { scores, fitting } = combine(concepts, corpus);
+  const ranked: Ranked[] = [];
+  for (const [id, document] of corpus.documents.entries()) {
+    if (scores[id] === 0) continue;
+    const likely = 1 + PRIOR * prior(document.server, document.tool.name);
+    const score = (scores[id] ?? 0) * suits(act, document.act) * likely;
+    ranked.push({ ...document, score, fits: fitting(id) });
+  }
+  return ranked.sort((a, b) => b.score - a.score || (nameOf(a) < nameOf(b) ? -1 : 1));
+}
+
+/** Returns the tools in the order of their place in any list.  */
+function inTurn(lists: Ranked[][]): Ranked[] {
+  const found = new Map<string, Ranked>();
+  const longest = Math.max(...lists.map((list) => list.length));
+  for (let place = 0; place < longest; place++) {
+    for (const list of lists) {
+      const one = list[place];
+      if (one !== undefined && !found.has(nameOf(one))) found.set(nameOf(one), one);
+    }
+  }
+  return [...found.values()];
+}
+
+/**
+ * Puts the tools first whose name or title is the question, with the best score of all; undefined if there is none.
+ */
+function calledBy(question: string, ranked: Ranked[], { called, documents }: Corpus): Ranked[] | undefined {
+  const ids = called.get(keyOf(question.slice(0, MAX_QUESTION)));
+  if (ids === undefined) return undefined;
+  const score = ranked[0]?.score ?? 1;
+  const exact = [...ids]
+    .sort(([, a], [, b]) => b - a)
+    .flatMap(([id]) => documents[id] ?? [])
+    .map((document) => ({ ...document, score, fits: true }));
+  const names = new Set(exact.map(nameOf));
+  return [...exact, ...ranked.filter((one) => !names.has(nameOf(one)))];
 }
 
 function nameOf({ server, tool }: Document): string {
   return `${server}.${tool.name}`;
 }
 
-/** Scores by the id of a document. */
-type Scores = Map<number, number>;
-
-interface Found {
-  scores: Scores;
-  /** The fewer documents contain it, the higher it is. */
-  rarity: number;
-}
-
-function combine(concepts: Concept[], corpus: Corpus): Scores {
-  const look = createLookup(corpus);
-  const total: Scores = new Map();
-  const covered: Scores = new Map();
+/** Returns the score of each document by its id, and whether it covers enough of the question. */
+function combine(concepts: Concept[], corpus: Corpus): { scores: Float64Array; fitting: (id: number) => boolean } {
+  const count = corpus.documents.length;
+  const [scores, covered, words] = [new Float64Array(count), new Float64Array(count), new Uint8Array(count)];
+  let corrections = 0;
   let possible = 0;
-  for (const concept of concepts) {
-    const { scores, rarity } = bestOf(concept, look, corpus.names);
-    if (scores.size === 0) continue;
-    const weight = rarity * concept.weight;
-    possible += weight;
-    for (const [id, score] of scores) {
-      total.set(id, (total.get(id) ?? 0) + score * concept.weight);
-      covered.set(id, (covered.get(id) ?? 0) + weight);
+  for (const { terms, weight } of concepts) {
+    const isKnown = terms.some(({ words }) => words.some((word) => corpus.postings.has(word)));
+    const ways = isKnown || corrections++ >= SPELT.words ? terms : corrected(terms, corpus);
+    const gain = terms[0]?.words.some((word) => corpus.postings.has(word)) ? 1 : UNKNOWN;
+    const best = new Float64Array(count);
+    for (const [place, term] of ways.entries()) {
+      for (const [id, score] of scoresOf(term.words, corpus).entries()) {
+        if (score === 0) continue;
+        best[id] = Math.max(best[id] ?? 0, score * Math.min(1, term.weight * gain));
+        if (place === 0) scores[id] = (scores[id] ?? 0) + TYPED * weight * score;
+      }
+    }
+    const significance = weight * Math.max(...(terms[0]?.words ?? []).map((word) => rarityOf(word, corpus)));
+    // Chinese letters and pairs that no tool has are mostly not words.
+    if (isKnown || unspacedRuns(terms[0]?.words[0] ?? '').length === 0) possible += significance;
+    for (const [id, score] of best.entries()) {
+      if (score === 0) continue;
+      scores[id] = (scores[id] ?? 0) + weight * score;
+      covered[id] = (covered[id] ?? 0) + significance;
+      if (significance > FIT.rare) words[id] = (words[id] ?? 0) + 1;
     }
   }
-  for (const [id, score] of total) {
-    total.set(id, score * (UNCOVERED + (1 - UNCOVERED) * ((covered.get(id) ?? 0) / possible)));
-  }
-  return total;
+  const fitting = (id: number) => (covered[id] ?? 0) >= FIT.share * possible || (words[id] ?? 0) >= FIT.words;
+  return { scores, fitting };
 }
 
-/** Scores a concept: in each document its best term counts, not the sum of its terms. */
-function bestOf({ terms }: Concept, look: Lookup, names: Set<string>): Found {
-  const scores: Scores = new Map();
-  let rarity: number | undefined;
-  let gain = 1;
-  for (const [place, term] of terms.entries()) {
-    const found = scoresOf(term, look, place === 0);
-    if (place === 0) {
-      if (found.scores.size === 0) gain = GAIN.unknown;
-      else if (!term.words.some((word) => names.has(word))) gain = GAIN.unnamed;
-    }
-    // A rare synonym of a frequent word must not count more than the word.
-    const ceiling = rarity === undefined || found.rarity <= rarity ? 1 : rarity / found.rarity;
-    if (place === 0 && found.scores.size > 0) rarity = found.rarity;
-    const weight = Math.min(1, term.weight * gain) * ceiling;
-    for (const [id, score] of found.scores) scores.set(id, Math.max(scores.get(id) ?? 0, score * weight));
-  }
-  return { scores, rarity: rarity ?? USUAL_RARITY };
-}
-
-function scoresOf({ words }: Term, look: Lookup, typed: boolean): Found {
-  const scores: Scores = new Map();
-  let rarity = 0;
+function scoresOf(words: readonly string[], corpus: Corpus): Float64Array {
+  const scores = new Float64Array(corpus.documents.length);
   for (const word of words) {
-    const found = look(word, typed);
-    rarity = Math.max(rarity, found.rarity);
-    for (const [id, score] of found.scores) scores.set(id, (scores.get(id) ?? 0) + score / words.length ** PHRASE);
-  }
-  return { scores, rarity };
-}
-
-/**
- * Returns the word with each two neighbouring letters swapped: the most usual typing error, which fuzzy search counts
- * as two errors.
- */
-function swapped(word: string): string[] {
-  const letters = [...word];
-  return letters
-    .slice(1)
-    .map((letter, at) => [...letters.slice(0, at), letter, letters[at], ...letters.slice(at + 2)].join(''));
-}
-
-type Lookup = (word: string, typed: boolean) => Found;
-
-function createLookup({ text, documents }: Corpus): Lookup {
-  const known = new Map<string, Found>();
-  const ask = (word: string, options = {}): Scores =>
-    new Map(text.search(word, options).map(({ id, score }) => [Number(id), score]));
-  const exactly = (word: string): Found => {
-    const before = known.get(word);
-    if (before !== undefined) return before;
-    const scores = ask(word);
-    const found = { scores, rarity: Math.log(1 + (documents.length - scores.size + 0.5) / (scores.size + 0.5)) };
-    known.set(word, found);
-    return found;
-  };
-  return (word, typed) => {
-    const found = exactly(word);
-    if (!typed || word.length < PREFIX) return found;
-    if (found.scores.size > 0 || word.length < MISSPELT) return { ...found, scores: ask(word, { prefix: true }) };
-    const near = ask(word, { prefix: true, fuzzy: 0.2 });
-    return {
-      ...found,
-      scores: near.size > 0 ? near : ask(swapped(word).find((one) => exactly(one).scores.size > 0) ?? ''),
-    };
-  };
-}
-
-/** Returns how much a question refers to each server itself, from 0 to 1. */
-function kinshipOf(concepts: Concept[], { homes, meanings }: Corpus): Map<string, number> {
-  const kinship = new Map<string, number>();
-  for (const { terms } of concepts) {
-    const shares = new Map<string, number>();
-    for (const [server, home] of homes) {
-      const share = Math.max(0, ...terms.map(({ words, weight }) => weight * spokenOf(words, home, meanings)));
-      if (share > 0) shares.set(server, share);
+    const { ids, weights } = corpus.postings.get(word) ?? { ids: [], weights: [] };
+    const share = (rarityOf(word, corpus) * (SATURATION + 1)) / words.length ** PHRASE;
+    for (const [at, id] of ids.entries()) {
+      const weight = weights[at] ?? 0;
+      scores[id] = (scores[id] ?? 0) + (share * weight) / (weight + SATURATION);
     }
-    const rarity = Math.log(1 + homes.size / shares.size) / Math.log(1 + homes.size);
-    for (const [server, share] of shares) kinship.set(server, Math.min(1, (kinship.get(server) ?? 0) + share * rarity));
   }
-  return kinship;
+  return scores;
 }
 
-function spokenOf(words: string[], { own, purpose }: Home, { isProduct }: QueryExpansion): number {
-  if (words.some((word) => own.has(word) || (purpose.has(word) && isProduct(word)))) return 1;
-  return words.some((word) => purpose.has(word)) ? PURPOSE : 0;
+/** Returns how rare a word is: the fewer tools have it, the more it counts. */
+function rarityOf(word: string, { documents, postings }: Corpus): number {
+  const having = postings.get(word)?.ids.length ?? 0;
+  return Math.log(1 + (documents.length - having + 0.5) / (having + 0.5));
+}
+
+/** Returns terms with the known words that are spelt like the unknown typed one. */
+function corrected(terms: Term[], { postings }: Corpus): Term[] {
+  const [typed = ''] = terms[0]?.words ?? [];
+  return nearWords(typed, postings.keys()).map((word) => ({ words: [word], weight: SPELT.weight }));
 }

@@ -1,6 +1,6 @@
-/** The search index: tools as documents, with all texts of their servers by field, in stemmed words. */
+/** The search index: for each word the tools that have it, and how much of it by field (BM25F). */
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import MiniSearch from 'minisearch';
 import { titlesOf } from '../../render/title.ts';
 import { firstSentence } from '../../render/typescript.ts';
 import { isRecord } from '../../wire/message.ts';
@@ -19,12 +19,9 @@ export interface Searchable {
 
 export interface Corpus {
   meanings: QueryExpansion;
-  text: MiniSearch;
   /** Documents by their id. */
   documents: Document[];
-  /** The words in the names of tools. */
-  names: Set<string>;
-  homes: Map<string, Home>;
+  postings: Map<string, Posting>;
   /** Documents and their precedence by the key of a name or title; see `CALLED`. */
   called: Map<string, Map<number, number>>;
 }
@@ -35,16 +32,25 @@ export interface Document {
   act: Act | undefined;
 }
 
-/** The words by which a question may refer to a server. */
-export interface Home {
-  /** The words of its name. */
-  own: Set<string>;
-  purpose: Set<string>;
+/** The documents that have a word, and the weight of its occurrences in each. */
+export interface Posting {
+  ids: number[];
+  weights: number[];
 }
 
-/** The weight of a word by its field. */
-const BOOST = { name: 3, server: 2, title: 1, summary: 2, description: 1, parameters: 0.8, details: 0.5 };
-type Field = keyof typeof BOOST;
+/** The weight of a word by its field, and the usual number of words of the field; in a longer one, each word counts less. */
+const FIELDS = {
+  name: { boost: 3, usual: 4 },
+  server: { boost: 1.5, usual: 6 },
+  title: { boost: 1, usual: 3 },
+  summary: { boost: 2, usual: 8 },
+  description: { boost: 1, usual: 30 },
+  parameters: { boost: 0.8, usual: 6 },
+  details: { boost: 0.5, usual: 30 },
+};
+type Field = keyof typeof FIELDS;
+/** How much the length of a field counts: `b` of BM25. */
+const LENGTH = 0.35;
 
 /** The precedence of an exact match: of the tool's name, of the name after its server's name, and of a title. */
 const CALLED = { name: 3, qualified: 2, title: 1 };
@@ -56,50 +62,63 @@ const MAX_NAME = 200;
 const MAX_PARAMETERS = 200;
 const MAX_VALUES = 50;
 const MAX_DEPTH = 6;
-/** Number of tools that are indexed before the event loop continues: about 5 ms. */
-const STEP = 10;
+/** Milliseconds after which the event loop continues. */
+const STEP = 5;
 
-/** Builds the index. It takes a second for a few thousand tools, in small steps, so that calls continue meanwhile. */
+/** Builds the index in small steps, so that calls continue meanwhile: about 0.1 ms for each tool. */
 export async function createCorpus(servers: Iterable<Searchable>): Promise<Corpus> {
-  const meanings = createQueryExpansion();
-  const text = new MiniSearch({
-    fields: Object.keys(BOOST),
-    // The texts are already words, separated by one space.
-    tokenize: (words) => (words === '' ? [] : words.split(' ')),
-    processTerm: (word) => word,
-    searchOptions: { boost: BOOST, weights: { prefix: 0.2, fuzzy: 0.15 } },
-  });
-  const corpus: Corpus = { meanings, text, documents: [], names: new Set(), homes: new Map(), called: new Map() };
+  const corpus: Corpus = {
+    meanings: createQueryExpansion(),
+    documents: [],
+    postings: new Map(),
+    called: new Map(),
+  };
+  let began = performance.now();
   for (const server of servers) {
-    const home = addHome(server, corpus);
+    const home = homeOf(server, corpus.meanings);
     for (const tool of server.tools) {
       addTool(tool, server.name, home, corpus);
-      if (corpus.documents.length % STEP === 0) await nextTurn();
+      if (performance.now() - began < STEP) continue;
+      await nextTurn();
+      began = performance.now();
     }
   }
   return corpus;
 }
 
-/** Adds a server; returns the words by which all of its tools are found. */
-function addHome({ name, about, instructions }: Searchable, { meanings, homes }: Corpus): string {
-  const { own, purpose } = meanings.productOf(name);
+/** Returns the words of a server by which all of its tools are found. */
+function homeOf({ name, about, instructions }: Searchable, { productOf, wordsOf }: QueryExpansion): string[] {
+  const { own, purpose } = productOf(name);
   // The known purpose of a product is shorter than its instructions.
   const told = about ?? (purpose.length === 0 ? instructions : undefined) ?? '';
-  const said = meanings.wordsOf(told.slice(0, MAX_ABOUT));
-  homes.set(name, { own: new Set(own), purpose: new Set([...purpose, ...said]) });
-  return [...own, ...purpose, ...said].join(' ');
+  return [...own, ...purpose, ...wordsOf(told.slice(0, MAX_ABOUT))];
 }
 
-function addTool(tool: Tool, server: string, home: string, corpus: Corpus): void {
-  const { meanings, text, documents, names } = corpus;
+function addTool(tool: Tool, server: string, home: string[], corpus: Corpus): void {
+  const { meanings, documents } = corpus;
   const summary = firstSentence(descriptionOf(tool));
-  text.add({ id: documents.length, server: home, ...fieldsOf(tool, summary, meanings) });
   const name = tool.name.slice(0, MAX_NAME);
-  for (const word of meanings.words.of(name)) names.add(word);
+  addWords({ server: home, ...fieldsOf(tool, summary, meanings) }, corpus);
   addCalled(name, CALLED.name, corpus);
   addCalled(`${server}.${name}`, CALLED.qualified, corpus);
   for (const title of titlesOf(tool)) addCalled(title, CALLED.title, corpus);
   documents.push({ server, tool, act: meanings.actOf(name, summary) });
+}
+
+/** Adds the words of the document that is added next. */
+function addWords(fields: Record<Field, string[]>, { documents, postings }: Corpus): void {
+  const weights = new Map<string, number>();
+  for (const [field, words] of Object.entries(fields)) {
+    const { boost, usual } = FIELDS[field as Field];
+    const each = boost / (1 - LENGTH + LENGTH * (words.length / usual));
+    for (const word of words) weights.set(word, (weights.get(word) ?? 0) + each);
+  }
+  for (const [word, weight] of weights) {
+    const posting = postings.get(word) ?? { ids: [], weights: [] };
+    posting.ids.push(documents.length);
+    posting.weights.push(weight);
+    postings.set(word, posting);
+  }
 }
 
 /** Records a name or title of the document that is added next. */
@@ -111,16 +130,19 @@ function addCalled(called: string, how: number, corpus: Corpus): void {
   corpus.called.set(key, tools.set(id, Math.max(how, tools.get(id) ?? 0)));
 }
 
-function fieldsOf(tool: Tool, summary: string, { wordsOf }: QueryExpansion): Record<Exclude<Field, 'server'>, string> {
+function fieldsOf(
+  tool: Tool,
+  summary: string,
+  { wordsOf }: QueryExpansion,
+): Record<Exclude<Field, 'server'>, string[]> {
   const { names, details } = parametersOf(tool.inputSchema);
-  const words = (text: string) => wordsOf(text).join(' ');
   return {
-    name: words(tool.name.slice(0, MAX_NAME)),
-    title: words(titlesOf(tool).join(' ')),
-    summary: words(summary),
-    description: words(descriptionOf(tool).slice(summary.length)),
-    parameters: words(names.join(' ')),
-    details: words(details.join(' ').slice(0, MAX_TEXT)),
+    name: wordsOf(tool.name.slice(0, MAX_NAME)),
+    title: wordsOf(titlesOf(tool).join(' ')),
+    summary: wordsOf(summary),
+    description: wordsOf(descriptionOf(tool).slice(summary.length)),
+    parameters: wordsOf(names.join(' ')),
+    details: wordsOf(details.join(' ').slice(0, MAX_TEXT)),
   };
 }
 

@@ -12,6 +12,8 @@ export interface Hit {
   tool: Tool;
   /** The score, comparable within one response only. */
   score: number;
+  /** False if the tool is only the nearest one, and covers little of the question. */
+  fits: boolean;
 }
 
 /** The servers to search, with the tools that are visible to the client. */
@@ -24,8 +26,8 @@ export interface Scope {
 }
 
 export interface ToolSearch {
-  /** Returns the tools that fit the question, best first. */
-  find(question: string, scope: Scope): Promise<Hit[]>;
+  /** Returns the nearest tools, best first, at most `limit` of them. */
+  find(question: string, scope: Scope, limit?: number): Promise<Hit[]>;
   /**
    * Builds the index in the background after a delay, if there are so many tools that the first search would have to
    * wait.
@@ -35,16 +37,14 @@ export interface ToolSearch {
 
 /** Maximum number of indexes; an index is shared by all sessions that see the same tools. */
 const MAX_KEPT = 4;
-export const MAX_HITS = 10;
+/** Number of tools that a search returns if nothing else is asked for. */
+export const USUAL_HITS = 10;
 /**
  * Milliseconds until the index is built, because a client that has just listed the tools sends other requests first.
  */
 const PAUSE = 1000;
 /** Number of tools up to which the first search builds the index without a noticeable delay. */
 const MANY = 300;
-/** Minimum score of a hit relative to the best one: `share` for the first hits, `later` for the rest. */
-const WORTH = { first: 5, share: 0.3, later: 0.5 };
-
 export function createToolSearch(prior: Prior = () => 0): ToolSearch {
   const kept = new BoundedMap<string, Promise<Corpus>>(MAX_KEPT);
   /** Returns the index of a scope; concurrent searches share one build. */
@@ -68,15 +68,13 @@ export function createToolSearch(prior: Prior = () => 0): ToolSearch {
         if (tools > MANY) corpusOf(seen).catch(() => undefined);
       }, PAUSE).unref();
     },
-    async find(question, scope) {
+    async find(question, scope, limit = USUAL_HITS) {
       const corpus = await corpusOf(scope);
-      const { rank } = await import('./ranking.ts');
-      const ranked = rank(question, corpus, prior).filter(({ server }) => server === (scope.only ?? server));
-      const best = ranked[0]?.score ?? 0;
-      return ranked
-        .filter(({ score }, place) => score >= best * (place < WORTH.first ? WORTH.share : WORTH.later))
-        .slice(0, MAX_HITS)
-        .map(({ server, tool, score }) => ({ server, tool: asSeen(tool, server, scope), score }));
+      const { search } = await import('./ranking.ts');
+      return search(question, corpus, prior)
+        .filter(({ server }) => server === (scope.only ?? server))
+        .slice(0, limit)
+        .map(({ server, tool, score, fits }) => ({ server, tool: asSeen(tool, server, scope), score, fits }));
     },
   };
 }

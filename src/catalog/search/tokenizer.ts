@@ -1,4 +1,4 @@
-/** Splits text into search words: names at case and separators, Chinese and Japanese by segments; endings are removed. */
+/** Splits text into search words, the same way for questions and tools: names at case and separators, Chinese and Japanese into letters and pairs. */
 
 /** Matches runs of scripts that are written without spaces. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々〆]+/gu;
@@ -26,18 +26,12 @@ export function keyOf(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }
 
-export interface Words {
-  /** Returns the words of a text in order, lower-case and stemmed; words of scripts without spaces are not changed. */
-  of(text: string): string[];
-  /** Returns the words in a run of Chinese or Japanese. */
-  segment(run: string): string[];
-}
+/** Returns the words of a text in order, lower-case and stemmed; a run of Chinese or Japanese as letters and pairs. */
+export type Tokenize = (text: string) => string[];
 
 /** Creates a tokenizer. It caches split words, because the tools of a server repeat them; each index has its own. */
-export function createWords(): Words {
+export function createTokenizer(): Tokenize {
   const known = new Map<string, string[]>();
-  let segmenter: Intl.Segmenter | undefined;
-
   const split = (word: string): string[] => {
     let parts = known.get(word);
     if (parts === undefined) {
@@ -46,26 +40,30 @@ export function createWords(): Words {
     }
     return parts;
   };
-  const spaced = (text: string) => (text.match(SPACED_WORD) ?? []).flatMap(split);
-  const segment = (run: string): string[] => {
-    segmenter ??= new Intl.Segmenter('zh', { granularity: 'word' });
-    return [...segmenter.segment(run)].filter(({ isWordLike }) => isWordLike).map((found) => found.segment);
+  return (text) => {
+    if (ASCII.test(text)) return (text.match(ASCII_WORD) ?? []).flatMap(split);
+    const even = plain(text);
+    const words: string[] = [];
+    let end = 0;
+    for (const match of even.matchAll(UNSPACED)) {
+      words.push(...spacedWords(even.slice(end, match.index)).flatMap(split), ...lettersAndPairs(match[0]));
+      end = match.index + match[0].length;
+    }
+    return [...words, ...spacedWords(even.slice(end)).flatMap(split)];
   };
+}
 
-  return {
-    segment,
-    of(text) {
-      if (ASCII.test(text)) return (text.match(ASCII_WORD) ?? []).flatMap(split);
-      const even = plain(text);
-      const words: string[] = [];
-      let end = 0;
-      for (const match of even.matchAll(UNSPACED)) {
-        words.push(...spaced(even.slice(end, match.index)), ...segment(match[0]));
-        end = match.index + match[0].length;
-      }
-      return [...words, ...spaced(even.slice(end))];
-    },
-  };
+function spacedWords(text: string): string[] {
+  return text.match(SPACED_WORD) ?? [];
+}
+
+/**
+ * Returns each letter, and each two neighbouring letters: 会议室 as 会 议 会议 室 议室. Words of a dictionary would be
+ * other ones in a question than in a description, and would not meet.
+ */
+function lettersAndPairs(run: string): string[] {
+  const letters = [...run];
+  return letters.flatMap((letter, at) => (at === 0 ? [letter] : [letter, letters[at - 1] + letter]));
 }
 
 /** Returns the runs of Chinese or Japanese in a text. */

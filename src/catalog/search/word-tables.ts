@@ -27,6 +27,9 @@ export const STOP_CHINESE: readonly string[] = wordsOf(stopwords.Chinese);
 /** Acts so general that their object is more significant. */
 export const GENERAL_ACTS: readonly string[] = wordsOf(stopwords['General actions']);
 
+/** Words for times, which are seldom what is searched for. */
+export const TIMES: readonly string[] = wordsOf(stopwords.Times);
+
 function wordsOf(lines: string[]): string[] {
   return lines.join(' ').split(' ');
 }

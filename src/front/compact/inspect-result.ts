@@ -80,7 +80,8 @@ function page(stored: Found, args: Params, { settings }: Deps): ToolResult {
 }
 
 /** Accepts a number as text too, because some clients send it so. */
-function integer(args: Params, key: string, fallback: number, least: number): number {
+/** Returns a whole number among the arguments of `inspect`. */
+export function integer(args: Params, key: string, fallback: number, least: number): number {
   const given = args[key];
   if (given === undefined || given === null || given === '') return fallback;
   const value = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given;

@@ -1,21 +1,23 @@
 /** `inspect {query}`: lists the tools that match a query, best first, within a fixed number of tokens. */
-import { type Hit, MAX_HITS } from '../../catalog/search/search.ts';
+import { type Hit, USUAL_HITS } from '../../catalog/search/search.ts';
 import type { Settings } from '../../config/config.ts';
 import { McpxError, messageOf } from '../../errors.ts';
-import { clean, cut, nearest, oneLine } from '../../render/text.ts';
+import { clean, cut, oneLine } from '../../render/text.ts';
 import { aboutTool } from '../../render/title.ts';
 import { estimateTokens } from '../../render/token-estimate.ts';
 import { firstSentence, parameterList, renderTool } from '../../render/typescript.ts';
-import { didYouMean, noServers, some } from '../../router/not-found.ts';
+import { noServers, some } from '../../router/not-found.ts';
 import type { ServerView } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
+import { integer } from './inspect-result.ts';
 
-/** Estimated tokens of the whole answer, and tokens reserved for the name of each further tool. */
+/** Estimated tokens of the whole answer for the usual number of tools, and tokens reserved for the name of each further tool. */
 const BUDGET = 300;
 const NAME = 14;
-/** Maximum tokens of a signature; a longer one is replaced by its parameter names. */
-const SIGNATURE = 90;
+/** Number of tools that are shown with signature and first sentence, and the tokens of such a signature. */
+const IN_FULL = { hits: 3, signature: 90 };
+const MAX_LIMIT = 100;
 /** Maximum characters of a tool's sentence. */
 const SENTENCE = 80;
 /** Maximum characters of the query that an answer repeats. */
@@ -37,39 +39,43 @@ export interface Description {
 type Deps = Pick<ClientDeps, 'router' | 'settings' | 'listed' | 'search'>;
 
 /** Searches all servers that the client may see, or one of them; throws not_found for a server that it may not see. */
-export async function findTools(question: string, only: string | undefined, deps: Deps): Promise<Description> {
+export async function findTools(args: Params, only: string | undefined, deps: Deps): Promise<Description> {
   const { router, settings, listed, search } = deps;
+  const [question = '', limit] = [questionOf(args), Math.min(MAX_LIMIT, integer(args, 'limit', USUAL_HITS, 1))];
   await (only === undefined ? listed() : router.server(only));
   const servers = router.servers();
-  const hits = await search.find(question, { servers, revision: router.revision(), only });
+  const hits = await search.find(question, { servers, revision: router.revision(), only }, limit);
   const searched = only === undefined ? servers : servers.filter(({ name }) => name === only);
-  const text = [
-    hits.length > 0 ? describeHits(hits, settings) : nothingFor(question, searched, router.configFile),
-    ...unsearched(searched),
-  ];
+  const nothing = nothingFor(question, hits, searched, router.configFile);
+  const text = [nothing ?? describeHits(hits, settings), ...unsearched(searched)];
   const structured = settings.front.structured === 'always' && { tools: hits.map(namesOf) };
   return { text: text.join('\n'), structured };
 }
 
-/** Returns one line per tool; later tools may get shorter lines. */
+/** Returns one line per tool: the first ones with signature and sentence, the others as short as the budget requires. */
 export function describeHits(hits: Hit[], { compression }: Pick<Settings, 'compression'>): string {
   const lines: string[] = [];
-  let left = BUDGET;
-  for (const [place, hit] of hits.slice(0, MAX_HITS).entries()) {
-    const reserved = NAME * (Math.min(hits.length, MAX_HITS) - place - 1);
+  let left = BUDGET + NAME * Math.max(0, hits.length - USUAL_HITS);
+  for (const [place, hit] of hits.entries()) {
+    const room = left - NAME * (hits.length - place - 1);
     const forms = formsOf(hit, compression).map((text) => ({ text, tokens: estimateTokens(text) }));
-    const [fullest, ...shorter] = forms.filter(({ tokens }) => tokens <= left - reserved);
-    const first = fullest?.text === forms[0]?.text && (fullest?.tokens ?? 0) > SIGNATURE ? shorter[0] : fullest;
-    if (first === undefined) break;
-    lines.push(first.text);
-    left -= first.tokens;
+    const [signature, sentence, parameters, name] = forms;
+    const wanted = place < IN_FULL.hits ? [signature, sentence, parameters, name] : [parameters, name];
+    const line =
+      wanted.find(
+        (form) => form !== undefined && form.tokens <= room && (form !== signature || form.tokens <= IN_FULL.signature),
+      ) ?? name;
+    if (line === undefined) break;
+    lines.push(line.text);
+    left -= line.tokens;
   }
   return lines.join('\n');
 }
 
 /** Returns the forms of a line, from the longest to the shortest. */
-function formsOf({ server, tool }: Hit, { schema, maxDescription }: Settings['compression']): string[] {
-  const name = `${server}.${oneLine(clean(tool.name))}`;
+function formsOf(hit: Hit, { schema, maxDescription }: Settings['compression']): string[] {
+  const { server, tool } = hit;
+  const name = nameOf(hit);
   const said = cut(firstSentence(aboutTool(tool)), Math.min(SENTENCE, maxDescription));
   const called = `${name}(${parameterList(tool.inputSchema)})`;
   const short = said === '' ? called : `${called} // ${said}`;
@@ -78,12 +84,22 @@ function formsOf({ server, tool }: Hit, { schema, maxDescription }: Settings['co
   return [...(isSignature ? [`${server}.${signature}`] : [short]), short, called, name];
 }
 
-function nothingFor(question: string, servers: ServerView[], configFile: string | undefined): string {
-  const names = servers.flatMap(({ name, tools }) => tools.map((tool) => `${name}.${tool.name}`));
-  const close = didYouMean(nearest(question, names));
-  const where =
-    servers.length === 0 ? noServers(configFile) : `The servers are: ${some(servers.map(({ name }) => name))}`;
-  return `No tool matches "${cut(oneLine(clean(question)), QUOTED)}"${close === '' ? '.' : close}\n${where}`;
+/** Returns one line if no tool covers enough of the question; undefined if the best one does. */
+function nothingFor(
+  question: string,
+  hits: Hit[],
+  servers: ServerView[],
+  configFile: string | undefined,
+): string | undefined {
+  if (hits[0]?.fits === true) return undefined;
+  const said = `no tool for "${cut(oneLine(clean(question)), QUOTED)}"`;
+  if (hits.length > 0) return `${said}; nearest: ${hits.map(nameOf).join(', ')}`;
+  if (servers.length === 0) return `${said}: ${noServers(configFile)}`;
+  return `${said}; the servers are: ${some(servers.map(({ name }) => name))}`;
+}
+
+function nameOf({ server, tool }: Hit): string {
+  return `${server}.${oneLine(clean(tool.name))}`;
 }
 
 /** Reports the servers whose tools are unknown, and which the search did not cover. */

@@ -38,14 +38,14 @@ export async function inspect(given: Params, _: unknown, deps: Deps): Promise<To
 async function describe(args: Params, deps: Deps): Promise<Description> {
   const { server, tool } = readTarget(args);
   const question = questionOf(args);
-  if (question !== undefined && tool === undefined) return findTools(question, server, deps);
+  if (question !== undefined && tool === undefined) return findTools(args, server, deps);
   if (server === undefined && tool === undefined) return inspectAll(deps);
   if (tool === undefined) return inspectServer(server as string, deps);
   if (server !== undefined) return inspectTool({ server, tool }, deps);
   await deps.listed();
   // `method: "github"` may name a server or a tool.
   const known = deps.router.servers().some(({ name }) => name === tool);
-  if (known && question !== undefined) return findTools(question, tool, deps);
+  if (known && question !== undefined) return findTools(args, tool, deps);
   return known ? inspectServer(tool, deps) : inspectTool({ tool }, deps);
 }
 

@@ -78,7 +78,11 @@ async function chosenTools(
   const servers = router.servers().filter(({ name }) => only === null || name === only);
   if (question !== null && question.trim() !== '') {
     const scope = { servers: router.servers(), revision: router.revision(), ...(only !== null && { only }) };
-    return search.find(question.slice(0, MAX_QUESTION), scope);
+    return search.find(
+      question.slice(0, MAX_QUESTION),
+      scope,
+      query.has('limit') ? Number(query.get('limit')) : undefined,
+    );
   }
   return servers.flatMap(({ name, tools }) => tools.map((tool) => ({ server: name, tool })));
 }

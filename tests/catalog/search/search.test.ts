@@ -174,7 +174,7 @@ describe('a search', () => {
   });
 
   test('lets others have their turn while it is made ready, and is made ready once', async () => {
-    const tools = Array.from({ length: 400 }, (_, index) => ({
+    const tools = Array.from({ length: 4000 }, (_, index) => ({
       name: `tool_${index}`,
       description: 'Send a message.',
     }));

@@ -120,10 +120,49 @@ describe('inspect with a query', () => {
   test('says so when nothing fits, with the servers that there are', async () => {
     const { text: answer, isError } = await open().inspect({ query: 'xyzzy qwrtp' });
     expect(isError).toBeUndefined();
-    expect(answer).toBe('No tool matches "xyzzy qwrtp".\nThe servers are: files, mail, slack\n');
+    expect(answer).toBe('no tool for "xyzzy qwrtp"; the servers are: files, mail, slack\n');
     expect((await open({}).inspect({ query: 'mail' })).text).toBe(
-      'No tool matches "mail".\nno server is configured yet: add one to the file that `mcpx config path` prints\n',
+      'no tool for "mail": no server is configured yet: add one to the file that `mcpx config path` prints\n',
     );
+  });
+
+  test('names the nearest tools in one line where they cover little of the question', async () => {
+    const { text: answer } = await open().inspect({ query: 'text of the xyzzy about qwrtp before frobnication' });
+    expect(answer).toMatch(
+      /^no tool for "text of the xyzzy about qwrtp before frobnication"; nearest: [a-z]+\.\w+(?:, [a-z]+\.\w+)+\n$/,
+    );
+  });
+
+  test('shows as many tools as "limit" says', async () => {
+    const tools = Array.from({ length: 40 }, (_, i) => ({ name: `send_${i}`, description: 'Send a message.' }));
+    const { inspect } = open({ chat: { tools } });
+    for (const limit of [1, 2, '3', 25]) {
+      const { text: answer } = await inspect({ query: 'send a message', limit });
+      expect(answer.trimEnd().split('\n')).toHaveLength(Number(limit));
+    }
+    expect((await inspect({ query: 'send', limit: 0 })).text).toContain('"limit" must be a whole number');
+  });
+
+  test('gives tools for each act that a question asks for', async () => {
+    const { text: answer } = await open().inspect({ query: 'read the file and send it by email', limit: 2 });
+    const names = answer.split('\n').map((line) => line.split('(')[0]);
+    expect(names).toEqual(expect.arrayContaining(['files.read_file', 'mail.send_email']));
+  });
+
+  test('the first three have their signature, sentence and result, the others names or parameters', async () => {
+    const outputSchema = object({ lines: { type: 'array', items: text } });
+    const tools = Array.from({ length: 5 }, (_, i) => ({
+      name: `read_log_${i}`,
+      description: 'Read a log.',
+      inputSchema: object({ path: text }),
+      outputSchema,
+    }));
+    const { text: answer } = await open({ logs: { tools } }).inspect({ query: 'read a log' });
+    const lines = answer.trimEnd().split('\n');
+    expect(lines.slice(0, 3)).toEqual(
+      [0, 1, 2].map((i) => `logs.read_log_${i}({ path: string }): { lines: string[] } // Read a log.`),
+    );
+    expect(lines.slice(3)).toEqual(['logs.read_log_3(path)', 'logs.read_log_4(path)']);
   });
 
   test('names the servers that could not be searched', async () => {
