@@ -8,7 +8,7 @@ type Assertion = Extract<Node, { kind: 'assert' }>['at'];
 /** One step of the compiled pattern; `next` is the first choice of a fork, and `other` the second. */
 type Step =
   | { does: 'match' }
-  | { does: 'chars'; chars: Chars; next: number }
+  | { does: 'chars'; chars: Chars; ascii: Uint8Array; next: number }
   | { does: 'fork'; next: number; other: number }
   | { does: 'save'; slot: number; next: number }
   | { does: 'assert'; at: Assertion; next: number };
@@ -88,7 +88,7 @@ class Compiler {
 
   /** Returns the first step of a node that continues at `next`. */
   private node(node: Node, next: number): number {
-    if (node.kind === 'chars') return this.add({ does: 'chars', chars: node.chars, next });
+    if (node.kind === 'chars') return this.add({ does: 'chars', chars: node.chars, ascii: tableOf(node.chars), next });
     if (node.kind === 'assert') return this.add({ does: 'assert', at: node.at, next });
     if (node.kind === 'sequence') return node.parts.reduceRight((after, part) => this.node(part, after), next);
     if (node.kind === 'group') {
@@ -125,51 +125,63 @@ interface Subject {
   begins?: RegExp | undefined;
 }
 
+/** A position that a branch has noted, and those it noted before. */
+interface Noted {
+  slot: number;
+  at: number;
+  before: Noted | undefined;
+}
+
 /** A branch: the step that reads the next character, and the positions noted so far. */
 interface Branch {
   step: number;
-  slots: (number | undefined)[];
+  noted: Noted | undefined;
 }
 
 /** Returns the leftmost match. Branches are in order of preference, and at each character each step has only one. */
-function find({ steps, begin, slots }: Program, { text, folded, begins }: Subject): ReturnType<Search> {
-  const marks = new Uint32Array(steps.length);
-  let found: Branch['slots'] | undefined;
-  let branches: Branch[] = [];
-  for (let at = 0, mark = 1; at <= text.length; mark += 1) {
-    if (begins !== undefined && branches.length === 0) {
-      begins.lastIndex = at;
+function find(program: Program, subject: Subject): ReturnType<Search> {
+  const { text, folded, begins } = subject;
+  const place: Place = { steps: program.steps, marks: new Uint32Array(program.steps.length), mark: 0, text, at: 0 };
+  let found: Branch | undefined;
+  let waiting: Branch[] = [];
+  while (place.at <= text.length) {
+    if (begins !== undefined && waiting.length === 0) {
+      begins.lastIndex = place.at;
       const next = begins.exec(text);
       if (next === null) break;
-      at = next.index;
+      place.at = next.index;
     }
-    const following: Branch[] = [];
-    const waiting =
-      found === undefined ? [...branches, { step: begin, slots: new Array(slots).fill(undefined) }] : branches;
-    branches = [];
-    for (const branch of waiting) {
-      const end = advance(branch, { steps, marks, mark, text, at }, branches);
-      if (end === undefined) continue;
-      found = end;
-      break;
+    place.mark += 1;
+    const branches: Branch[] = [];
+    let end: Branch | undefined;
+    for (let index = 0; index < waiting.length && end === undefined; index += 1) {
+      end = advance(waiting[index] as Branch, place, branches);
     }
-    if (branches.length === 0 && found !== undefined) break;
-    const point = text.codePointAt(at);
-    if (point === undefined) break;
-    const other = folded?.codePointAt(at);
-    for (const { step, slots: noted } of branches) {
-      const { chars, next } = steps[step] as Extract<Step, { does: 'chars' }>;
-      if (
-        includes(chars, point) ||
-        (other !== undefined && (includes(chars, other) || includes(chars, upper(other))))
-      ) {
-        following.push({ step: next, slots: noted });
-      }
-    }
-    branches = following;
-    at += point > 0xffff ? 2 : 1;
+    if (end === undefined && found === undefined)
+      end = advance({ step: program.begin, noted: undefined }, place, branches);
+    found = end ?? found;
+    const point = text.codePointAt(place.at);
+    if (point === undefined || (branches.length === 0 && found !== undefined)) break;
+    waiting = matching(branches, program.steps, { point, other: folded?.codePointAt(place.at) });
+    place.at += point > 0xffff ? 2 : 1;
   }
-  return found && pairs(found).map(([from, to]) => (from === undefined ? undefined : text.slice(from, to)));
+  return found && texts(found.noted, program.slots, text);
+}
+
+/** Returns the branches that continue after a character; `other` is the character in lower case, if case is ignored. */
+function matching(
+  branches: Branch[],
+  steps: Step[],
+  { point, other }: { point: number; other?: number | undefined },
+): Branch[] {
+  const following: Branch[] = [];
+  for (const { step, noted } of branches) {
+    const { chars, ascii, next } = steps[step] as Extract<Step, { does: 'chars' }>;
+    const fits = point < ASCII ? ascii[point] === 1 : includes(chars, point);
+    const isSame = fits || (other !== undefined && (includes(chars, other) || includes(chars, upper(other))));
+    if (isSame) following.push({ step: next, noted });
+  }
+  return following;
 }
 
 interface Place {
@@ -182,22 +194,22 @@ interface Place {
 }
 
 /**
- * Follows a branch to the steps that read a character and adds these to `branches`. Returns the noted positions if the
- * pattern ends here; less preferred branches are then dropped.
+ * Follows a branch to the steps that read a character and adds these to `branches`. Returns the branch if the pattern
+ * ends here; less preferred branches are then dropped.
  */
-function advance(branch: Branch, place: Place, branches: Branch[]): Branch['slots'] | undefined {
+function advance(branch: Branch, place: Place, branches: Branch[]): Branch | undefined {
   const { steps, marks, mark, at } = place;
   const stack = [branch];
   for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
-    const { step: index, slots } = top;
+    const { step: index, noted } = top;
     if (marks[index] === mark) continue;
     marks[index] = mark;
     const step = steps[index] as Step;
-    if (step.does === 'match') return slots;
+    if (step.does === 'match') return top;
     if (step.does === 'chars') branches.push(top);
-    else if (step.does === 'fork') stack.push({ step: step.other, slots }, { step: step.next, slots });
-    else if (step.does === 'save') stack.push({ step: step.next, slots: slots.with(step.slot, at) });
-    else if (holds(step.at, place)) stack.push({ step: step.next, slots });
+    else if (step.does === 'fork') stack.push({ step: step.other, noted }, { step: step.next, noted });
+    else if (step.does === 'save') stack.push({ step: step.next, noted: { slot: step.slot, at, before: noted } });
+    else if (holds(step.at, place)) stack.push({ step: step.next, noted });
   }
   return undefined;
 }
@@ -213,8 +225,25 @@ function isWord(unit: number): boolean {
   return (unit >= 48 && unit <= 57) || (unit >= 65 && unit <= 90) || unit === 95 || (unit >= 97 && unit <= 122);
 }
 
+const ASCII = 128;
+
+/** Returns 1 for each ASCII character of a set. */
+function tableOf(chars: Chars): Uint8Array {
+  return Uint8Array.from({ length: ASCII }, (_, point) => (includes(chars, point) ? 1 : 0));
+}
+
 function includes(chars: Chars, point: number): boolean {
   return chars.some(([low, high]) => point >= low && point <= high);
+}
+
+/** Returns the whole match and the groups; of a position that was noted several times, the last one counts. */
+function texts(noted: Noted | undefined, slots: number, text: string): (string | undefined)[] {
+  const ends: (number | undefined)[] = new Array(slots).fill(undefined);
+  for (let one = noted; one !== undefined; one = one.before) ends[one.slot] ??= one.at;
+  return Array.from({ length: slots / 2 }, (_, group) => {
+    const from = ends[2 * group];
+    return from === undefined ? undefined : text.slice(from, ends[2 * group + 1]);
+  });
 }
 
 /** Lower case without a change of length, so that positions stay the same. */
@@ -225,8 +254,4 @@ function fold(text: string): string {
 
 function upper(point: number): number {
   return String.fromCodePoint(point).toUpperCase().codePointAt(0) ?? point;
-}
-
-function pairs(slots: Branch['slots']): (number | undefined)[][] {
-  return Array.from({ length: slots.length / 2 }, (_, index) => slots.slice(2 * index, 2 * index + 2));
 }

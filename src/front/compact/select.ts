@@ -67,10 +67,29 @@ function evaluate({ TreeInterpreter }: Library, tree: ExpressionNode, value: unk
       if (isLarger(found, MAX_SIZE)) throw new McpxError('overloaded', 'its result is too large');
       return restored(found);
     };
-    return runInNewContext('work()', { work }, { timeout: MAX_TIME }) as unknown;
+    return withinTime(work);
   } catch (error) {
     throw new McpxError('arguments', `"select" failed: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Maximum number of attempts, because another process may have had the processor meanwhile. */
+const MAX_ATTEMPTS = 3;
+
+function withinTime(work: () => unknown, attempt = 1): unknown {
+  const start = process.cpuUsage();
+  try {
+    return runInNewContext('work()', { work }, { timeout: MAX_TIME }) as unknown;
+  } catch (error) {
+    const { user, system } = process.cpuUsage(start);
+    const isStarved = isTimeout(error) && user + system < (MAX_TIME / 2) * 1000;
+    if (isStarved && attempt < MAX_ATTEMPTS) return withinTime(work, attempt + 1);
+    throw error;
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }
 
 interface Calculable {
@@ -113,8 +132,7 @@ function legible(number: number | LosslessNumber): unknown {
 }
 
 function reasonOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return `it takes longer than ${MAX_TIME} ms`;
+  if (isTimeout(error)) return `it takes longer than ${MAX_TIME} ms`;
   return error instanceof RangeError ? 'it is nested too deeply, or its result is too large' : messageOf(error);
 }
 

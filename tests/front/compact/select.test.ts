@@ -24,6 +24,18 @@ describe('a projection', () => {
     ["to_string('plain')", 'plain'],
     ['sort_by(items, &size)[-1].name', 'b'],
     ['nothing.there', null],
+    ['items[?name==`b`].size', [20]],
+    ['items[?name==`b`][0].size', 20],
+    ['items[?size > `0`][-1:].name', ['b']],
+    ["split('a-b-c', '-')", ['a', 'b', 'c']],
+    ["lines('a\r\nb\n')", ['a', 'b']],
+    ["replace('a.b.c', '.', '')", 'abc'],
+    ["replace('abc', '', 'x')", 'abc'],
+    ["regex_find('id: 42, id: 7', 'id: (\\d+)')", '42'],
+    ["regex_find('ada@x.org', '(\\w+)@(\\w+)(!)?')", ['ada', 'x', null]],
+    ["regex_find('An ERROR', 'err\\w+', 'i')", 'ERROR'],
+    ["items[?regex_find(name, '^b')].size", [20]],
+    ["regex_find('none', 'x')", null],
   ])('%s', async (expression, expected) => {
     expect(await project(expression)).toEqual(expected);
   });
@@ -54,6 +66,7 @@ describe('a projection', () => {
     ['nope(@)', 'there is no function nope()'],
     ["pad_left('x', `900000000`, 'y')", 'there is no function pad_left()'],
     ["trim(@, '](a+)+$[')", 'there is no function trim()'],
+    ['"$part_of_filtered"(@)', 'quoted identifier not allowed'],
     [`a${'.a'.repeat(2000)}`, 'longer than 2000 characters'],
   ])('%j is refused before anything is done', async (expression, expected) => {
     await expect(compileProjection(expression)).rejects.toThrow(expected);
@@ -69,8 +82,25 @@ describe('a projection', () => {
     `@${' | [@, @, @, @]'.repeat(40)}`,
     `'x'${" | join('', [@, @, @, @, @, @, @, @, @, @])".repeat(30)}`,
     `@${' | to_string([@, @])'.repeat(60)}`,
+    `'xx'${" | replace(@, 'x', 'xxxxxxxxxxxxxxxxxxxx')".repeat(30)}`,
   ])('one that gives without end is stopped: %.40s…', async (expression) => {
     await expect(project(expression)).rejects.toThrow('"select" failed');
+  });
+
+  test('an index after a filter is of each element where the elements are lists', async () => {
+    expect(await project('[?@][0]', [[1, 2], [3], []])).toEqual([1, 3]);
+    expect(await project('[?@][:1]', [[1, 2], [3]])).toEqual([[1], [3]]);
+    expect(await project('[?@][0]', ['a', '', 'b'])).toBe('a');
+    expect(await project('x[?@][0]', {})).toBeNull();
+  });
+
+  test.each(['(?=a)b', '(a)\\\\1', '('])('the pattern %s is refused with what a pattern may have', async (pattern) => {
+    await expect(project(`regex_find('ab', '${pattern}')`)).rejects.toThrow('no look-around, no back reference');
+  });
+
+  test('a pattern that makes RegExp take for ever takes no time', async () => {
+    const lines = Array.from({ length: 20 }, () => `${'a'.repeat(50)}!`);
+    expect(await project("[?regex_find(@, '^(a+)+$')]", lines)).toEqual([]);
   });
 
   test('what does not fit a function is told, and the next evaluation is not disturbed', async () => {
