@@ -4,7 +4,7 @@ import { parseLossless } from '../../lossless-json.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
 import { isAbsent, MAX_CALLS } from './call-count.ts';
 import { createFanOut, type Elements } from './fan-out.ts';
-import { callsIn, type Scope, type StoredResults } from './reference-lookup.ts';
+import { callsIn, createRetainer, type Scope, type StoredResults } from './reference-lookup.ts';
 import type { Given } from './result-values.ts';
 
 /** Maximum number of calls at the same time: one batch must not use up the client's share of all calls. */
@@ -101,14 +101,16 @@ export async function runBatch<T>(batch: Batch, options: BatchOptions<T>): Promi
   const limited = createLimiter(MAX_PARALLEL);
   const scopeOf = (own: number): Scope => ({ own, stored, earlier: async (call) => (await steps[call])?.given });
   const plain = calls.filter(({ each }) => isAbsent(each)).length;
-  const fanOut = createFanOut({ ...options, ...batch, limited, scopeOf, room: MAX_CALLS - plain });
+  const retained = createRetainer();
+  const retain = (index: number, given: Given) => (wanted.has(index) ? retained(given) : undefined);
+  const fanOut = createFanOut({ ...options, ...batch, limited, scopeOf, retain, room: MAX_CALLS - plain });
   await fanOut.prepare();
 
   async function runOne(call: Params, index: number): Promise<Step<T>> {
     try {
       const whole = await resolve(call, scopeOf(index));
       const { shown, given } = await limited(() => run(whole, { index }));
-      return { outcome: { shown }, isFailed: given === undefined, ...(wanted.has(index) && { given }) };
+      return { outcome: { shown }, isFailed: given === undefined, given: given && retain(index, given) };
     } catch (error) {
       return { outcome: { shown: failed(error, { index }) }, isFailed: true };
     }

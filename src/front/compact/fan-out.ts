@@ -1,9 +1,9 @@
 /** `each`: runs one call of a batch for every element of a list, within the limit of the whole batch. */
 import { McpxError } from '../../errors.ts';
 import type { Params } from '../../wire/message.ts';
-import type { Batch, BatchOptions, Limiter, Ran } from './batch.ts';
+import type { Batch, BatchOptions, Limiter } from './batch.ts';
 import { isAbsent, MAX_CALLS } from './call-count.ts';
-import { callsIn, newRoom, resolvedList, type Scope } from './reference-lookup.ts';
+import { callsIn, newShared, resolvedList, type Scope, TOO_LARGE } from './reference-lookup.ts';
 import type { Given } from './result-values.ts';
 
 /** The results in the order of the elements; an element without one was not run. */
@@ -14,16 +14,18 @@ interface FanOutDeps<T> extends BatchOptions<T>, Batch {
   scopeOf(own: number): Scope;
   /** Number of calls that elements may use. */
   room: number;
+  /** Returns what later calls may refer to; undefined if none does. */
+  retain(index: number, given: Given): Given | undefined;
 }
 
 export interface FanOut<T> {
   /** Reads the lists that no call of this batch gives; throws if they are too long, before anything runs. */
   prepare(): Promise<void>;
-  run(call: Params, index: number): Promise<{ elements: Elements<T>; given?: Given; isFailed: boolean }>;
+  run(call: Params, index: number): Promise<{ elements: Elements<T>; given: Given | undefined; isFailed: boolean }>;
 }
 
 export function createFanOut<T>(deps: FanOutDeps<T>): FanOut<T> {
-  const { calls, parallel, onError, limited, scopeOf, resolve, run, failed, isReadOnly } = deps;
+  const { calls, parallel, onError, limited, scopeOf, resolve, run, failed, isReadOnly, retain } = deps;
   const known = new Map<number, unknown[]>();
   let room = deps.room;
 
@@ -33,14 +35,24 @@ export function createFanOut<T>(deps: FanOutDeps<T>): FanOut<T> {
     return items;
   };
 
-  type One = Ran<T> | undefined;
+  /** A call with its references replaced, or the reason why there is none. */
+  type Filled = { whole: Params } | { error: unknown };
+  type One = { shown: T; isFailed: boolean; given?: Given | undefined } | undefined;
 
   /** Returns the calls with their arguments, or the error of those whose references give nothing. */
-  function fill(call: Params, index: number, items: unknown[]): Promise<(Params | { error: unknown })[]> {
-    const scope = { ...scopeOf(index), room: newRoom() };
-    const one = async (item: unknown, at: number) =>
-      resolve(call, { ...scope, element: { item, index: at } }).catch((error: unknown) => ({ error }));
-    return Promise.all(items.map(one));
+  async function fill(call: Params, index: number, items: unknown[]): Promise<Filled[]> {
+    const scope = { ...scopeOf(index), shared: newShared() };
+    const filled: Filled[] = [];
+    for (const [at, item] of items.entries()) {
+      const one = resolve(call, { ...scope, element: { item, index: at } });
+      filled.push(
+        await one.then(
+          (whole) => ({ whole }),
+          (error: unknown) => ({ error }),
+        ),
+      );
+    }
+    return filled;
   }
 
   return {
@@ -55,33 +67,35 @@ export function createFanOut<T>(deps: FanOutDeps<T>): FanOut<T> {
     async run(call, index) {
       const items = known.get(index) ?? take(await resolvedList(call.each, scopeOf(index)), index);
       const filled = await fill(call, index, items);
-      const together = { arguments: filled.flatMap((one) => ('error' in one ? [] : [one.arguments])) };
-      const begin = async (at: number): Promise<Ran<T>> => {
+      const together = { arguments: filled.flatMap((one) => ('whole' in one ? [one.whole.arguments] : [])) };
+      const begin = async (at: number): Promise<Exclude<One, undefined>> => {
         const place = { index, element: at, of: items.length };
-        const whole = filled[at] as Params;
+        const one = filled[at] as Filled;
         try {
-          if ('error' in whole) throw whole.error;
-          return await limited(() => run(whole, place, together));
+          if ('error' in one) throw one.error;
+          const { shown, given } = await limited(() => run(one.whole, place, together));
+          return { shown, isFailed: given === undefined, given: given && retain(index, given) };
         } catch (error) {
-          return { shown: failed(error, place) };
+          return { shown: failed(error, place), isFailed: true };
         }
       };
       const isTogether = parallel || (await isReadOnly(call));
       const ran: One[] = isTogether ? await Promise.all(items.map((_, at) => begin(at))) : await inOrder(items, begin);
       const elements = items.map((item, at) => ({ item, ...(ran[at] && { shown: ran[at].shown }) }));
+      const failures = items.filter((_, at) => ran[at]?.isFailed !== false).length;
       const list = ran.map((one) => one?.given?.whole ?? null);
-      const isFailed = items.length > 0 && items.some((_, at) => ran[at]?.given === undefined);
-      const isUseless = items.length > 0 && ran.every((one) => one?.given === undefined);
-      return { elements, isFailed, ...(!isUseless && { given: { whole: list, values: [list] } }) };
+      const given = items.length > 0 && failures === items.length ? undefined : { whole: list, values: [list] };
+      const lost = ran.find((one) => one?.given === TOO_LARGE)?.given;
+      return { elements, isFailed: failures > 0, given: lost ?? given };
     },
   };
 
-  async function inOrder(items: unknown[], begin: (at: number) => Promise<Ran<T>>): Promise<One[]> {
+  async function inOrder(items: unknown[], begin: (at: number) => Promise<One>): Promise<One[]> {
     const ran: One[] = [];
     for (const at of items.keys()) {
       const one = await begin(at);
       ran.push(one);
-      if (onError === 'stop' && one.given === undefined) break;
+      if (onError === 'stop' && one?.isFailed) break;
     }
     return ran;
   }

@@ -370,3 +370,35 @@ describe('a confirmation', () => {
     expect(outcomes).toEqual(['refused', 'refused']);
   });
 });
+
+describe('bounds', () => {
+  test('results that later calls refer to are retained up to a limit, and others not at all', async () => {
+    const big = text(`xxx\n${'y'.repeat(30 * 1024 * 1024)}`);
+    const { exec, sent } = open(big);
+    const lists = Array.from({ length: 5 }, () => ({ tool: 's.list', show: false }));
+    const save = (from: string) => ({ tool: 's.save', arguments: { content: { $from: `${from}[0]` } } });
+    const answer = said(
+      await exec({ calls: [...lists, ...[0, 1, 2, 3, 4].map((n) => save(String(n)))], onError: 'continue' }),
+    );
+    expect(answer).toContain(
+      '[9] s.save failed\nerror: not run: the results up to that of call 4 have more than 128 MB',
+    );
+    expect(sent.filter(({ params }) => params?.name === 'save')).toHaveLength(4);
+    const unused = said(await exec({ calls: [...lists, save('4')] }));
+    expect(unused).toContain('{"got":{"content":"xxx"}}');
+  });
+
+  test('a call has a limited number of different expressions, and any number of paths', async () => {
+    const { saved } = open(structured({ list: Array.from({ length: 100 }, (_, n) => n) }));
+    const paths = Array.from({ length: 100 }, (_, n) => ({ $from: `0.list[${n}]` }));
+    expect((await saved({ any: paths })).got).toEqual([{ any: Array.from({ length: 100 }, (_, n) => n) }]);
+    const expressions = Array.from({ length: 51 }, (_, n) => ({ $from: `0.list[${n}:]` }));
+    expect((await saved({ any: expressions })).said[1]).toContain('more than 50 different expressions');
+  });
+
+  test('a call whose own members look like an error is a call', async () => {
+    const { exec, sent } = open(structured({}));
+    await exec({ tool: 's.read', each: ['a'], error: 'x', arguments: { v: '{{item}}' } });
+    expect(sent.map(({ params }) => params?.arguments)).toEqual([{ v: 'a' }]);
+  });
+});
