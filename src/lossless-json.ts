@@ -116,3 +116,8 @@ function decimalOf(number: string): string {
   while (digits[end - 1] === '0') end -= 1;
   return end === 0 ? '0' : `${sign}${digits.slice(0, end)}e${Number(exponent) - part.length + digits.length - end}`;
 }
+
+/** Returns true for a JSON object; a number that JavaScript cannot represent is none. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+}

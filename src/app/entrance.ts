@@ -10,12 +10,13 @@ import type { Savings } from '../front/savings.ts';
 import type { Entrance, OpenOptions, Session } from '../listen/app-api.ts';
 import { offeredKey } from '../mcp/capabilities.ts';
 import type { Observer } from '../observe/observer.ts';
+import { accessOf } from '../policy/access.ts';
 import type { Principal } from '../policy/auth.ts';
 import type { ArgumentChecker } from '../router/arguments.ts';
 import { createRouter, type Router, type RouterDeps } from '../router/router.ts';
 import type { ClientIdentity } from '../upstream/client-identity.ts';
 import type { createConflictLog } from './name-conflicts.ts';
-import { accessOf, type ProfileRuntime } from './profile.ts';
+import type { ProfileRuntime } from './profile.ts';
 
 /** The parts of the app that all profiles share. */
 export interface EntranceDeps {

@@ -9,9 +9,10 @@ import { createMetrics, DENIED, type Metrics } from '../observe/metrics.ts';
 import { type Call, createObserver, type Happening, type Observer } from '../observe/observer.ts';
 import { processFamilies } from '../observe/process-metrics.ts';
 import type { Family } from '../observe/prometheus.ts';
+import { accessOf } from '../policy/access.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import { VERSION } from '../version.ts';
-import { accessOf, type ProfileRuntime } from './profile.ts';
+import type { ProfileRuntime } from './profile.ts';
 
 export interface Counts {
   stats: Stats;

@@ -14,8 +14,7 @@ import type { Log } from '../observe/log.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Ledger } from '../observe/savings-totals.ts';
 import type { Usage } from '../observe/usage.ts';
-import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
-import type { Principal } from '../policy/auth.ts';
+import { type Access, createAccess } from '../policy/access.ts';
 import type { Admission } from '../router/admission.ts';
 import { answerQuestion, mayHear, passToCall } from '../router/server-requests.ts';
 import { createSubscriptions, type Subscriptions } from '../router/subscriptions.ts';
@@ -99,8 +98,9 @@ export function runProfile(
     authorize,
     attended,
     events: {
-      notification: (server, heard, connection) => {
+      notification: (heard, connection) => {
         const { method, params } = heard;
+        const { name: server } = connection;
         for (const one of pool.affected(connection)) catalog.noticed(server, method, one);
         const passed = passToCall(heard, connection);
         if (passed === 'dropped')
@@ -110,7 +110,8 @@ export function runProfile(
           if (mayHear(method, session, connection) && pool.serves(connection, session.key))
             session.onNotification(server, method, params, connection);
       },
-      request: (server, request, incoming, connection) => {
+      request: (request, incoming, connection) => {
+        const { name: server } = connection;
         const client = pool.clientOf(connection);
         const only = client === undefined ? undefined : [...sessions].find(({ key }) => key === client);
         return answerQuestion(
@@ -120,7 +121,8 @@ export function runProfile(
           only && ((...asked) => only.onServerRequest(server, ...asked)),
         );
       },
-      state: (server, state, connection) => {
+      state: (state, connection) => {
+        const { name: server } = connection;
         const reason = 'reason' in state ? state.reason : undefined;
         observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });
         if (state.kind !== 'ready') return;
@@ -174,14 +176,4 @@ function rulesOf({ servers, tools, resources, prompts }: Profile): unknown {
     ...{ name, label, tools, resources, prompts, description },
   }));
   return { own, tools, resources, prompts };
-}
-
-/** Returns access rules that follow reloads, because a session may outlive a config. */
-export function accessOf(running: ProfileRuntime, principal: Principal | undefined): Access {
-  const current: Access = {
-    allows: (address) => running.access.allows(address),
-    allowsServer: (server) => running.access.allowsServer(server),
-    allowsAll: (server) => running.access.allowsAll(server),
-  };
-  return principal === undefined ? current : narrowAccess(current, principal);
 }

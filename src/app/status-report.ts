@@ -6,13 +6,13 @@ import { usualFile } from '../config/paths.ts';
 import { messageOf } from '../errors.ts';
 import type { ServerStatus, Status } from '../listen/app-api.ts';
 import { describeSavings, type Ledger } from '../observe/savings-totals.ts';
-import { type Access, createAccess, narrowAccess } from '../policy/access.ts';
+import { type Access, accessOf, createAccess, narrowAccess } from '../policy/access.ts';
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection-interface.ts';
 import { VERSION } from '../version.ts';
 import { conflictsOf } from './name-conflicts.ts';
 import { type Counts, liveCall, maySeeCall, seesAll } from './observers.ts';
-import { accessOf, type ProfileRuntime } from './profile.ts';
+import type { ProfileRuntime } from './profile.ts';
 import { stateText } from './state-text.ts';
 
 export interface Described {

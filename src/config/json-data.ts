@@ -1,13 +1,11 @@
 /** Helpers for parsed JSON: type guards, own keys, paths as text. A name such as `__proto__` is an ordinary key here. */
-import { isLosslessNumber } from '../lossless-json.ts';
+import { isRecord } from '../lossless-json.ts';
 import type { Place } from './config.ts';
 
 export type Path = (string | number)[];
 export type JsonRecord = Record<string, unknown>;
 
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
-}
+export { isRecord };
 
 /** Returns an own property, never an inherited one. */
 export function own(record: JsonRecord, key: string): unknown {

@@ -20,13 +20,9 @@ export function createAggregate(): Face {
     instructions: ({ router }) => joinInstructions(router.servers()),
     tool: (name, { exposed }) => exposed.tools().get(name)?.tool,
     tools: (client) => [...client.exposed.tools()].map(([name, target]) => exposedTool(name, target, client)),
-    async call(name, args, way, client) {
-      const target = client.exposed.tools().get(name) ?? (await search(name, way, client));
-      return callTarget(target, args, way, client);
-    },
+    call: callExposed,
     methods: TASK_METHODS,
     extension: extensionMethod,
-    settingsFor: (settings) => settings,
   };
 }
 
@@ -38,12 +34,9 @@ async function search(name: string, way: RequestContext, client: Client): Promis
   return (await refreshAndFind({ find, mayHave }, client)) ?? unlisted(name, client) ?? missing(name, way, client);
 }
 
-async function callTarget(
-  { server, name: tool }: Named,
-  args: unknown,
-  way: RequestContext,
-  { router, settings }: Client,
-): Promise<ToolResult> {
+async function callExposed(name: string, args: unknown, way: RequestContext, client: Client): Promise<ToolResult> {
+  const { router, settings, exposed } = client;
+  const { server, name: tool } = exposed.tools().get(name) ?? (await search(name, way, client));
   try {
     const call = { ...way, server, tool, arguments: args, mode: 'verbatim', questions: 'pass' } as const;
     return rewriteUris(await router.call(call), server, settings.naming.resources);

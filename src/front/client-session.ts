@@ -9,7 +9,7 @@ import type { ConnectionInfo } from '../upstream/connection-interface.ts';
 import { isRecord, METHOD_NOT_FOUND, type Params, type RpcNotification, type RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
 import { createExposedTables, type KnownNames } from './exposed-tables.ts';
-import type { Client, ClientDeps, ClientSession, Downstream, Exchange, Front, Method } from './front-interface.ts';
+import type { Client, ClientDeps, ClientSession, Downstream, Exchange, Front } from './front-interface.ts';
 import { onlyServer } from './initialize.ts';
 import { settingsOf } from './known-clients.ts';
 import { createChanges } from './list-changed.ts';
@@ -32,9 +32,12 @@ class OpenSession implements ClientSession {
   readonly #client: Client;
   /** Notifications wait until the client has completed the handshake; a client without a session has none. */
   readonly #ready = createInitializedGuard();
+  #hasArrived: boolean;
   readonly #changes: ReturnType<typeof createChanges>;
   readonly #pages = createPages();
   readonly #roots: ReturnType<typeof createRootsQuestion>;
+  /** The function that reaches a client with a session at any time. */
+  readonly #asker: Ask;
   /** The functions that reach a client without a session, one per request in progress. */
   readonly #askers = new Set<Ask>();
   readonly #isTransparent: () => boolean;
@@ -49,10 +52,12 @@ class OpenSession implements ClientSession {
       deps.isListing,
     );
     this.#client = clientOf(front, deps, () => this.#changes.add(['resources']));
+    this.#asker = downstream.ask && this.#pages.noting(downstream.ask);
     this.#roots = createRootsQuestion(this.#client);
     this.#isTransparent = () =>
       front.kind === 'aggregate' && onlyServer(deps.router.servers(), front.settings) !== undefined;
-    if (downstream.stateless) this.#ready.open();
+    this.#hasArrived = downstream.stateless === true;
+    if (this.#hasArrived) this.#ready.open();
   }
 
   async request({ method, params = {} }: Pick<RpcRequest, 'method' | 'params'>, exchange: Exchange): Promise<unknown> {
@@ -61,24 +66,20 @@ class OpenSession implements ClientSession {
     const handle = this.#front.method(method);
     if (handle === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
     const way = this.#context(params, exchange);
+    const client = this.#client;
     try {
-      return await this.#answer(handle, { method, params }, way);
+      const { capabilities } = client.identity;
+      if (method === 'tools/call' && capabilities.roots !== undefined) await this.#roots.learn(way);
+      const current = way.caller === client.identity ? way : { ...way, caller: client.identity };
+      const result = await handle(withoutMeta(params), current, client);
+      if (method.endsWith('/list')) this.#changes.answered(method, params);
+      return result;
     } catch (error) {
       this.#pages.note(error);
       throw withRequestId(error, exchange.requestId);
     } finally {
       if (way.ask !== undefined) this.#askers.delete(way.ask);
     }
-  }
-
-  async #answer(handle: Method, { method, params }: { method: string; params: Params }, way: RequestContext) {
-    const client = this.#client;
-    const learning = method === 'tools/call' ? this.#roots.learn(way) : undefined;
-    if (learning !== undefined) await learning;
-    const current = learning === undefined ? way : { ...way, caller: client.identity };
-    const result = await handle(withoutMeta(params), current, client);
-    this.#changes.answered(method, params);
-    return result;
   }
 
   tool(name: string) {
@@ -108,15 +109,15 @@ class OpenSession implements ClientSession {
   }
 
   async onServerRequest(server: string, request: RpcRequest, incoming: Incoming): Promise<unknown> {
-    const { ask } = this.#downstream;
     // The client receives no request before it is initialized.
-    if (ask) await this.#ready.opened;
-    const asking = ask ? this.#pages.noting(ask) : [...this.#askers].at(-1);
-    const way = { caller: this.#client.identity, ask: asking, isTransparent: this.#isTransparent };
+    if (this.#asker) await this.#ready.opened;
+    const ask = this.#asker ?? [...this.#askers].at(-1);
+    const way = { caller: this.#client.identity, ask, isTransparent: this.#isTransparent };
     return toClient(server, way).onServerRequest(request, incoming);
   }
 
   close(): void {
+    this.#hasArrived = true;
     this.#ready.forget();
     this.#ready.open();
     this.#changes.close();
@@ -126,17 +127,26 @@ class OpenSession implements ClientSession {
 
   /** Registers the client when it has completed the handshake. */
   #arrive(): void {
-    if (this.#ready.isOpen) return;
+    if (this.#hasArrived) return;
+    this.#hasArrived = true;
     this.#client.subscriptions.join(this.#client.identity.key);
     this.#ready.open();
+  }
+
+  /** Returns the function that reaches the client of a request, and remembers the URL elicitations that it sends. */
+  #askerOf({ ask }: Exchange): Ask {
+    if (ask === undefined) return undefined;
+    if (ask === this.#downstream.ask) return this.#asker;
+    const noting = this.#pages.noting(ask);
+    if (!this.#downstream.ask) this.#askers.add(noting);
+    return noting;
   }
 
   #context(params: Params, exchange: Exchange): RequestContext {
     const { signal, progress, notify, inputs, conversation, requestId, verbatim } = exchange;
     const client = this.#client;
     const told = notify && ((method: string, said?: Params) => isWanted(client, method, said) && notify(method, said));
-    const ask = exchange.ask && this.#pages.noting(exchange.ask);
-    if (ask && !this.#downstream.ask) this.#askers.add(ask);
+    const ask = this.#askerOf(exchange);
     const back = { caller: client.identity, notify: told, ask, isTransparent: this.#isTransparent };
     return { ...back, signal, progress, inputs, conversation, meta: passableMeta(params), requestId, verbatim };
   }
@@ -146,7 +156,7 @@ class OpenSession implements ClientSession {
 function clientOf(front: Front, deps: ClientDeps, resultsChanged: () => void): Client {
   const { face, settings, sharedNames } = front;
   const { router, clientResults } = deps;
-  const tailored = settingsOf(settings, face.settingsFor);
+  const tailored = face.settingsFor && settingsOf(settings, face.settingsFor);
   const own: KnownNames = { revision: '' };
   const known = () => (deps.identity.stateless ? sharedNames(deps.identity) : own);
   return {
@@ -158,7 +168,7 @@ function clientOf(front: Front, deps: ClientDeps, resultsChanged: () => void): C
       deps.identity = identity;
     },
     get settings(): Settings {
-      return tailored(deps.identity.clientInfo);
+      return tailored === undefined ? settings : tailored(deps.identity.clientInfo);
     },
     clientResults: {
       ...clientResults,

@@ -109,8 +109,8 @@ export interface Face {
   methods: Iterable<[string, Method]>;
   /** Returns the handler of a method that MCP does not define. */
   extension?(method: string): Method | undefined;
-  /** Returns the settings for a client program. */
-  settingsFor(settings: Settings, info: { name: string; version?: string } | undefined): Settings;
+  /** Returns the settings for a client program; absent if they are the same for all. */
+  settingsFor?(settings: Settings, info: { name: string; version?: string } | undefined): Settings;
 }
 
 /** The MCP methods of a profile; it keeps nothing of a client. */

@@ -1,5 +1,5 @@
-/** Tasks: the id, status and lifetime of a task in a result or a notification, in either era. */
-import { isRecord } from '../wire/message.ts';
+/** Tasks: the id, status and lifetime of a task in a result or a notification, in either era, and the requests that outlive their result. */
+import { isRecord, type Params } from '../wire/message.ts';
 
 /** The extension that defines tasks in the modern era. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -36,4 +36,11 @@ export function taskIn(said: unknown): Task | undefined {
     life: typeof ttl === 'number' ? Math.min(ttl, LONGEST_TASK) : LONGEST_TASK,
     isOver: status === 'cancelled' || 'result' in task || 'error' in task,
   };
+}
+
+const SUBSCRIBING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
+
+/** Returns true if a request concerns a task or a subscription, which outlives the result. */
+export function isLasting(method: string, params: Params | undefined): boolean {
+  return params?.task !== undefined || SUBSCRIBING.has(method) || method.startsWith('tasks/');
 }

@@ -81,6 +81,19 @@ export function narrowAccess(access: Access, filters: TokenFilters): Access {
   };
 }
 
+/**
+ * Returns the access of a client to a profile, narrowed by the filters of its token. It follows the rules of the profile,
+ * because a session may outlive a config.
+ */
+export function accessOf(profile: { readonly access: Access }, filters: TokenFilters | undefined): Access {
+  const current: Access = {
+    allows: (address) => profile.access.allows(address),
+    allowsServer: (server) => profile.access.allowsServer(server),
+    allowsAll: (server) => profile.access.allowsAll(server),
+  };
+  return filters === undefined ? current : narrowAccess(current, filters);
+}
+
 /** True if the filters allow everything of a server. */
 function leavesAll(filters: Filters, server: string): boolean {
   return Object.values(FIELD).every((field) => {

@@ -1,42 +1,52 @@
 /** The record of one tool call: it starts when the tool is found, or earlier if the client waits for its server. */
 import { McpxError } from '../errors.ts';
-import type { Calls } from '../observe/observer.ts';
+import type { CallStart, Calls } from '../observe/observer.ts';
 import { reasonOf } from './failures.ts';
 import type { ToolCall, ToolResult } from './request-context.ts';
 
-export interface CallRecord {
-  start(): void;
+export class CallRecord {
+  readonly #call: ToolCall;
+  readonly #calls: Calls;
+  #end: ReturnType<Calls['begin']> | undefined;
+
+  constructor(call: ToolCall, calls: Calls) {
+    this.#call = call;
+    this.#calls = calls;
+  }
+
+  start(): ReturnType<Calls['begin']> {
+    this.#end ??= this.#calls.begin(this.#started());
+    return this.#end;
+  }
+
   /**
    * Ends the record of a call whose tool was not found. `isDenied`: the client may not use the tool, which looks missing
    * to it.
    */
-  notFound(error: unknown, isDenied: boolean): void;
-  refused(reason: string): void;
-  failed(error: unknown): void;
-  ended(result: ToolResult): void;
-}
+  notFound(error: unknown, isDenied: boolean): void {
+    const isMissing = error instanceof McpxError && error.code === 'not_found';
+    if (this.#end === undefined && isMissing) {
+      if (isDenied) this.#calls.deny(this.#started());
+      return;
+    }
+    const reason = reasonOf(error);
+    this.start()(isMissing ? 'refused' : 'failed', { reason, denied: isDenied || undefined });
+  }
 
-export function createCallRecord(request: ToolCall, calls: Calls): CallRecord {
-  let end: ReturnType<Calls['begin']> | undefined;
-  const call = () => {
-    const { server, tool: name, requestId } = request;
-    return { kind: 'tool', server, name, method: 'tools/call', request: requestId } as const;
-  };
-  const start = () => {
-    end ??= calls.begin({ ...call(), arguments: request.arguments });
-    return end;
-  };
-  return {
-    start,
-    notFound(error, isDenied) {
-      const isMissing = error instanceof McpxError && error.code === 'not_found';
-      const denied = isDenied || undefined;
-      if (end !== undefined || !isMissing)
-        start()(isMissing ? 'refused' : 'failed', { reason: reasonOf(error), denied });
-      else if (isDenied) calls.deny(call());
-    },
-    refused: (reason) => start()('refused', { reason }),
-    failed: (error) => start()('failed', { reason: reasonOf(error) }),
-    ended: (result) => start()(result.isError === true ? 'tool_error' : 'ok', { result }),
-  };
+  refused(reason: string): void {
+    this.start()('refused', { reason });
+  }
+
+  failed(error: unknown): void {
+    this.start()('failed', { reason: reasonOf(error) });
+  }
+
+  ended(result: ToolResult): void {
+    this.start()(result.isError === true ? 'tool_error' : 'ok', { result });
+  }
+
+  #started(): CallStart {
+    const { server, tool: name, requestId: request, arguments: args } = this.#call;
+    return { kind: 'tool', server, name, method: 'tools/call', request, arguments: args };
+  }
 }

@@ -1,18 +1,18 @@
 /** Checks that a tool still has the definition that the client saw, on the connection that carries the call. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ListedTool } from '../catalog/listing.ts';
-import type { McpxError } from '../errors.ts';
 import { isRepeatable } from '../render/tool-hints.ts';
 import type { CallOptions, Outgoing, Precondition } from '../upstream/call-options.ts';
 import type { Connection } from '../upstream/connection-interface.ts';
 import type { Handshake } from '../upstream/handshake.ts';
+import type { Finder } from './find-tool.ts';
 import type { Views } from './views.ts';
 
 export interface ShownDeps {
   catalog: Pick<Catalog, 'revision' | 'isCurrent' | 'renew'>;
   views: Pick<Views, 'relies' | 'tool' | 'held'>;
-  /** Returns the error for a tool that no longer exists. */
-  missing(server: string, tool: string): McpxError;
+  /** Makes the error for a tool that no longer exists. */
+  finder: Pick<Finder, 'missing'>;
 }
 
 /** A tool that was permitted at this revision of the catalog. */
@@ -53,11 +53,11 @@ export class ShownTool implements Precondition {
 
   /** Returns the current definition of the tool; throws if it must not run. */
   #unchanged(): ListedTool {
-    const { views, missing } = this.#deps;
+    const { views, finder } = this.#deps;
     const { name: server } = this.#connection;
     const { name } = this.#looked.listed.tool;
     const listed = views.tool(server, name);
-    if (listed === undefined) throw missing(server, name);
+    if (listed === undefined) throw finder.missing(server, name);
     const held = views.held(server, listed);
     if (held !== undefined) throw held;
     return listed;

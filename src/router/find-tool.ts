@@ -16,13 +16,9 @@ export interface FinderDeps {
 export interface Finder {
   /** Returns a server and lists it first if necessary; throws not_found with the nearest names. */
   known(name: string): Promise<ServerEntry>;
-  /** Returns a tool without waiting; undefined if its server is not listed, or has no such tool. */
-  ready(server: string, tool: string): ListedTool | undefined;
   /** Returns a tool. Throws not_found with the nearest names, or the error that kept its server from being listed. */
   find(server: string, tool: string): Promise<ListedTool>;
   missing(server: string, tool: string): McpxError;
-  /** True if the client may use the server and the server is not listed yet. */
-  awaits(server: string): boolean;
 }
 
 export function createFinder({ catalog, verify, views, configFile }: FinderDeps): Finder {
@@ -52,13 +48,5 @@ export function createFinder({ catalog, verify, views, configFile }: FinderDeps)
     return unknownTool(server, tool, entry === undefined ? [] : views.of(entry).tools);
   }
 
-  const awaits = (server: string): boolean => {
-    const entry = views.entry(server);
-    return entry !== undefined && entry.listing.kind !== 'listed';
-  };
-
-  const ready = (server: string, tool: string): ListedTool | undefined =>
-    views.entry(server)?.listing.kind === 'listed' ? views.tool(server, tool) : undefined;
-
-  return { known, find, ready, missing, awaits };
+  return { known, find, missing };
 }

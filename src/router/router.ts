@@ -9,7 +9,7 @@ import type { Pool } from '../upstream/pool.ts';
 import { ADMIT_ALL, type Admission } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import { type CallHistory, createCallHistory } from './call-history.ts';
-import { createCallRecord } from './call-record.ts';
+import { CallRecord } from './call-record.ts';
 import { unknownThing } from './failures.ts';
 import { createFinder } from './find-tool.ts';
 import { forward } from './forward.ts';
@@ -88,7 +88,7 @@ export function createRouter(deps: RouterDeps): Router {
     sees: (server, uri) =>
       access.allowsServer(server) && (uri === undefined || access.allows({ server, kind: 'resource', name: uri })),
     seesAll: access.allowsAll,
-    awaits: finder.awaits,
+    awaits: views.awaits,
     revision: views.revision,
     server: async (name) => views.of(await finder.known(name)),
     async tool(server, tool) {
@@ -110,13 +110,13 @@ export function createRouter(deps: RouterDeps): Router {
 }
 
 async function callTool(request: ToolCall, parts: RouterParts): Promise<ToolResult> {
-  const record = createCallRecord(request, parts.calls);
+  const record = new CallRecord(request, parts.calls);
   const found = await find(request, parts, record);
   authorize(request, found, parts, record);
   const args = await check(request, found, parts, record);
   const result = await send({ request, found, args }, parts, record);
   record.ended(result);
-  remember({ request, found, args }, result, parts);
+  remember(request, args, result, parts);
   return result;
 }
 

@@ -59,136 +59,192 @@ interface Wish {
   via: Connection | undefined;
 }
 
-export function createSubscriptions({
-  pool,
-  log,
-}: {
+export interface SubscriptionsDeps {
   pool: Pick<Pool, 'all' | 'get' | 'rootsChanged'>;
   log: Log;
-}): Subscriptions {
-  const resources = new Map<string, Located & { holders: Map<string, Wish> }>();
-  /** Number of subscriptions of each session. */
-  const counts = new Map<string, number>();
-  /** The log level of each session; undefined if it has not set one. */
-  const levels = new Map<string, number | undefined>();
-  /** The level last sent on each connection. Before mcpx sends one, the server uses its own default. */
-  const told = new WeakMap<Connection, number>();
-  const keyOf = ({ server, uri }: Located) => JSON.stringify([server, uri]);
+}
 
-  /** Sends a request to a connection that is ready; others get the current state when they connect. */
-  const tell = (connection: Connection, method: string, params: Params) => {
-    if (connection.state.kind !== 'ready') return;
-    connection.request(method, params).catch((error: unknown) => {
-      log.debug(`${method} was refused: ${messageOf(error)}`, { server: connection.name });
-    });
-  };
+export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
+  return new SubscriptionTable(deps, new LogLevels(deps));
+}
+
+/** Sends a request to a connection that is ready; others get the current state when they connect. */
+function tell(connection: Connection, method: string, params: Params, log: Log): void {
+  if (connection.state.kind !== 'ready') return;
+  connection.request(method, params).catch((error: unknown) => {
+    log.debug(`${method} was refused: ${messageOf(error)}`, { server: connection.name });
+  });
+}
+
+/** The log levels of the sessions, and those that the servers were told. */
+class LogLevels {
+  readonly #deps: SubscriptionsDeps;
+  /** The log level of each session; undefined if it has not set one. */
+  readonly #levels = new Map<string, number | undefined>();
+  /** The level last sent on each connection. Before mcpx sends one, the server uses its own default. */
+  readonly #told = new WeakMap<Connection, number>();
+
+  constructor(deps: SubscriptionsDeps) {
+    this.#deps = deps;
+  }
+
+  join(holder: string): void {
+    if (this.#levels.has(holder)) return;
+    this.#levels.set(holder, undefined);
+    this.#tellAll();
+  }
+
+  set(level: LogLevel, holder: string): void {
+    this.#levels.set(holder, levelRank(level));
+    this.#tellAll(holder);
+  }
+
+  hears(level: unknown, holder: string): boolean {
+    return levelRank(level) >= (this.#levels.get(holder) ?? 0);
+  }
+
+  leave(holder: string): void {
+    if (this.#levels.delete(holder)) this.#tellAll();
+  }
+
+  connected(connection: Connection): void {
+    this.#told.delete(connection);
+    this.#tell(connection);
+  }
+
+  /** Updates the shared connections, and those of this session. */
+  #tellAll(holder = ''): void {
+    for (const connection of this.#deps.pool.all()) if (isFor(holder, connection)) this.#tell(connection);
+  }
 
   /** Sends the log level. A connection with an owner uses the level of that session only. */
-  const tellLevel = (connection: Connection) => {
+  #tell(connection: Connection): void {
     const { owner, handshake } = connection;
     if (handshake?.capabilities.logging === undefined) return;
-    const before = told.get(connection);
-    const wanted = owner === undefined ? [...levels.values()] : [levels.get(owner)];
+    const before = this.#told.get(connection);
+    const wanted = owner === undefined ? [...this.#levels.values()] : [this.#levels.get(owner)];
     // Without any session the level stays as it is, until the next session sets one.
     if (wanted.length === 0 || (before === undefined && wanted.every((rank) => rank === undefined))) return;
     const rank = Math.min(...wanted.map((rank) => rank ?? 0));
     if (rank === before) return;
-    told.set(connection, rank);
-    tell(connection, 'logging/setLevel', { level: LEVELS[rank] });
-  };
+    this.#told.set(connection, rank);
+    tell(connection, 'logging/setLevel', { level: LEVELS[rank] }, this.#deps.log);
+  }
+}
 
-  /** Updates the shared connections, and those of this session. */
-  const tellLevels = (holder = '') => {
-    for (const connection of pool.all()) if (isFor(holder, connection)) tellLevel(connection);
-  };
+class SubscriptionTable implements Subscriptions {
+  readonly #deps: SubscriptionsDeps;
+  readonly #levels: LogLevels;
+  readonly #resources = new Map<string, Located & { holders: Map<string, Wish> }>();
+  /** Number of subscriptions of each session. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(deps: SubscriptionsDeps, levels: LogLevels) {
+    this.#deps = deps;
+    this.#levels = levels;
+  }
+
+  subscribe(resource: Located, wish: Wish): void {
+    const { key: holder } = wish.client.identity;
+    const entry = this.#resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
+    const count = (this.#counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
+    if (count > MAX_SUBSCRIPTIONS) throw tooMany();
+    this.#counts.set(holder, count);
+    entry.holders.set(holder, wish);
+    this.#resources.set(keyOf(resource), entry);
+  }
 
   /** Removes a subscription; returns its connection if no other session uses the same subscription there. */
-  const end = (resource: Located, holder: string): Connection | undefined => {
-    const entry = resources.get(keyOf(resource));
+  unsubscribe(resource: Located, holder: string): Connection | undefined {
+    const entry = this.#resources.get(keyOf(resource));
     const wish = entry?.holders.get(holder);
     if (entry === undefined || wish === undefined) return undefined;
     entry.holders.delete(holder);
-    counts.set(holder, (counts.get(holder) ?? 0) - 1);
-    if (entry.holders.size === 0) resources.delete(keyOf(resource));
+    this.#counts.set(holder, (this.#counts.get(holder) ?? 0) - 1);
+    if (entry.holders.size === 0) this.#resources.delete(keyOf(resource));
     return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish.via;
-  };
+  }
+
+  wanted(resource: Located, holder: string, spoke?: ConnectionInfo): string | undefined {
+    const wish = this.#resources.get(keyOf(resource))?.holders.get(holder);
+    return isOf(wish, spoke) ? wish?.asked : undefined;
+  }
+
+  wantsWhole({ server, uri }: Located, holder: string, spoke?: ConnectionInfo): boolean {
+    if ((this.#counts.get(holder) ?? 0) === 0) return false;
+    for (const whole of this.#resources.values()) {
+      if (whole.server === server && isWithin(uri, whole.uri) && isOf(whole.holders.get(holder), spoke)) return true;
+    }
+    return false;
+  }
+
+  join(holder: string): void {
+    this.#levels.join(holder);
+  }
+
+  setLevel(level: LogLevel, holder: string): void {
+    this.#levels.set(level, holder);
+  }
+
+  hears(level: unknown, holder: string): boolean {
+    return this.#levels.hears(level, holder);
+  }
+
+  rootsChanged(holder: string): void {
+    const { pool } = this.#deps;
+    pool.rootsChanged(holder);
+    const own = pool.all().filter(({ owner, state }) => owner === holder && state.kind === 'ready');
+    for (const connection of own) connection.notify('notifications/roots/list_changed');
+  }
+
+  leave(holder: string): void {
+    this.#levels.leave(holder);
+    for (const { server, uri } of [...this.#resources.values()]) {
+      const via = this.unsubscribe({ server, uri }, holder);
+      if (via !== undefined) tell(via, 'resources/unsubscribe', { uri }, this.#deps.log);
+    }
+    this.#counts.delete(holder);
+  }
+
+  replaced(servers: readonly string[]): void {
+    for (const { server, uri, holders } of this.#resources.values()) {
+      if (!servers.includes(server)) continue;
+      for (const wish of holders.values()) {
+        wish.via = undefined;
+        this.#renew({ server, uri }, wish);
+      }
+    }
+  }
+
+  connected(connection: Connection): void {
+    this.#levels.connected(connection);
+    for (const { server, uri, holders } of this.#resources.values()) {
+      if (server !== connection.name) continue;
+      for (const wish of holders.values())
+        if (wish.via === undefined && isFor(wish.client.identity.key, connection)) this.#renew({ server, uri }, wish);
+    }
+  }
 
   /** Subscribes again on the client's current connection, and connects it first if necessary. */
-  const renew = ({ server, uri }: Located, wish: Wish) => {
-    const via = pool.get(server, wish.client.identity);
-    if (via?.state.kind !== 'ready') return wake(via);
+  #renew({ server, uri }: Located, wish: Wish): void {
+    const { pool, log } = this.#deps;
+    const { identity: client } = wish.client;
+    const via = pool.get(server, client);
+    if (via?.state.kind !== 'ready') {
+      wake(via);
+      return;
+    }
     wish.via = via;
-    via.request('resources/subscribe', { uri }, { client: wish.client.identity }).catch((error: unknown) => {
+    via.request('resources/subscribe', { uri }, { client }).catch((error: unknown) => {
       // The next connection may accept the subscription.
       if (wish.via === via) wish.via = undefined;
       log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
     });
-  };
+  }
+}
 
-  return {
-    subscribe(resource, wish) {
-      const { key: holder } = wish.client.identity;
-      const entry = resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
-      const count = (counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
-      if (count > MAX_SUBSCRIPTIONS) throw tooMany();
-      counts.set(holder, count);
-      entry.holders.set(holder, wish);
-      resources.set(keyOf(resource), entry);
-    },
-    unsubscribe: end,
-    wanted(resource, holder, spoke) {
-      const wish = resources.get(keyOf(resource))?.holders.get(holder);
-      return isOf(wish, spoke) ? wish?.asked : undefined;
-    },
-    wantsWhole({ server, uri }, holder, spoke) {
-      if ((counts.get(holder) ?? 0) === 0) return false;
-      for (const whole of resources.values()) {
-        if (whole.server === server && isWithin(uri, whole.uri) && isOf(whole.holders.get(holder), spoke)) return true;
-      }
-      return false;
-    },
-    join(holder) {
-      if (levels.has(holder)) return;
-      levels.set(holder, undefined);
-      tellLevels();
-    },
-    setLevel(level, holder) {
-      levels.set(holder, levelRank(level));
-      tellLevels(holder);
-    },
-    hears: (level, holder) => levelRank(level) >= (levels.get(holder) ?? 0),
-    rootsChanged(holder) {
-      pool.rootsChanged(holder);
-      const own = pool.all().filter(({ owner, state }) => owner === holder && state.kind === 'ready');
-      for (const connection of own) connection.notify('notifications/roots/list_changed');
-    },
-    leave(holder) {
-      if (levels.delete(holder)) tellLevels();
-      for (const { server, uri } of [...resources.values()]) {
-        const via = end({ server, uri }, holder);
-        if (via !== undefined) tell(via, 'resources/unsubscribe', { uri });
-      }
-      counts.delete(holder);
-    },
-    replaced(servers) {
-      for (const { server, uri, holders } of resources.values()) {
-        if (!servers.includes(server)) continue;
-        for (const wish of holders.values()) {
-          wish.via = undefined;
-          renew({ server, uri }, wish);
-        }
-      }
-    },
-    connected(connection) {
-      told.delete(connection);
-      tellLevel(connection);
-      for (const { server, uri, holders } of resources.values()) {
-        if (server !== connection.name) continue;
-        for (const wish of holders.values())
-          if (wish.via === undefined && isFor(wish.client.identity.key, connection)) renew({ server, uri }, wish);
-      }
-    },
-  };
+function keyOf({ server, uri }: Located): string {
+  return JSON.stringify([server, uri]);
 }
 
 /** Connects in the background; the connection records a failure in its state and retries. */

@@ -1,6 +1,7 @@
 /** The steps of a tool call, which `router.ts` runs in order: find, authorize, check, send, and remember its outcome. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/listing.ts';
+import { taskIn } from '../mcp/tasks.ts';
 import type { Calls } from '../observe/observer.ts';
 import type { Access } from '../policy/access.ts';
 import { isRepeatable } from '../render/tool-hints.ts';
@@ -38,15 +39,23 @@ export interface RouterParts {
   tasks: OwnTasks;
 }
 
-/** Finds the tool, and lists its server first if necessary; the record shows a call that waits for this. */
-export async function find(
+/** Finds the tool, at once if its server is listed; the record shows a call that waits for its server. */
+export function find(request: ToolCall, parts: RouterParts, record: CallRecord): Looked | Promise<Looked> {
+  const { server, tool } = request;
+  const listed = parts.views.ready(server, tool);
+  if (listed === undefined) return listAndFind(request, parts, record);
+  record.start();
+  return { listed, revision: parts.catalog.revision };
+}
+
+async function listAndFind(
   { server, tool }: ToolCall,
   { finder, views, catalog }: RouterParts,
   record: CallRecord,
 ): Promise<Looked> {
-  if (finder.awaits(server)) record.start();
+  if (views.awaits(server)) record.start();
   try {
-    const listed = finder.ready(server, tool) ?? (await finder.find(server, tool));
+    const listed = await finder.find(server, tool);
     record.start();
     return { listed, revision: catalog.revision };
   } catch (error) {
@@ -71,20 +80,31 @@ export function authorize(
 }
 
 /** Returns the arguments to send: checked and repaired, and confirmed by the user where the policy asks for it. */
-export async function check(
+export function check(request: ToolCall, found: Looked, parts: RouterParts, record: CallRecord): unknown {
+  const { tool } = found.listed;
+  if (request.mode !== 'verbatim')
+    return checkedArguments(request, tool, parts, record).then((args) =>
+      confirmed(request, { tool, args }, parts, record),
+    );
+  return confirmed(request, { tool, args: request.arguments }, parts, record);
+}
+
+/** Returns the arguments, at once if no confirmation is needed. */
+function confirmed(
   request: ToolCall,
-  { listed: { tool } }: Looked,
-  parts: RouterParts,
+  { tool, args }: { tool: Tool; args: unknown },
+  { admission }: RouterParts,
   record: CallRecord,
-): Promise<unknown> {
-  const args = request.mode === 'verbatim' ? request.arguments : await checkedArguments(request, tool, parts, record);
-  try {
-    await parts.admission.confirm(request, tool, args);
-  } catch (error) {
-    record.refused(reasonOf(error));
-    throw error;
-  }
-  return args;
+): unknown {
+  return (
+    admission.confirm(request, tool, args)?.then(
+      () => args,
+      (error: unknown) => {
+        record.refused(reasonOf(error));
+        throw error;
+      },
+    ) ?? args
+  );
 }
 
 async function checkedArguments(
@@ -124,7 +144,12 @@ export async function send(call: Prepared, parts: RouterParts, record: CallRecor
     throw error;
   }
   try {
-    return await sendOn(connectionTo(server, call.request, parts), call, parts);
+    const connection = connectionTo(server, call.request, parts);
+    const received = await dispatched(connection, call, parts);
+    const result = received instanceof Unparsed ? readShallow(received) : received;
+    if (!isRecord(result)) throw noResult(call.request);
+    if (taskIn(result)?.begins) parts.tasks.note(connection, result);
+    return result;
   } catch (error) {
     if (isHeld(error)) record.refused('definition');
     else record.failed(error);
@@ -134,21 +159,17 @@ export async function send(call: Prepared, parts: RouterParts, record: CallRecor
   }
 }
 
-async function sendOn(connection: Connection, { request, found, args }: Prepared, parts: RouterParts) {
-  const { catalog, views, finder } = parts;
+function dispatched(connection: Connection, { request, found, args }: Prepared, parts: RouterParts): Promise<unknown> {
   const { meta, mode } = request;
   const { tool, upstreamName } = found.listed;
   const transparent = mode === 'verbatim';
   const extra = transparent ? request.extra : undefined;
-  const params: Params = { ...extra, name: upstreamName, arguments: args, ...(meta && { _meta: meta }) };
-  const precondition = new ShownTool({ catalog, views, missing: finder.missing }, found, connection);
+  const own = { name: upstreamName, arguments: args };
+  const params: Params = meta || extra ? { ...extra, ...own, ...(meta && { _meta: meta }) } : own;
+  const precondition = new ShownTool(parts, found, connection);
   const repeatable = isRepeatable(tool.annotations);
   const how = { transparent, repeatable, verbatim: bytesFor(request), precondition };
-  const received = await dispatch(connection, 'tools/call', params, request, how);
-  const result = received instanceof Unparsed ? readShallow(received) : received;
-  if (!isRecord(result)) throw noResult(request);
-  parts.tasks.note(connection, result);
-  return result as ToolResult;
+  return dispatch(connection, 'tools/call', params, request, how);
 }
 
 /** Returns the caller's connection to a server. */
@@ -174,10 +195,13 @@ function bytesFor({ mode, verbatim }: ToolCall): 'large' | 'costly' | undefined 
 }
 
 /** Remembers the outcome of a call for the examples in later errors. */
-export function remember({ request, found, args }: Prepared, result: ToolResult, { experience }: RouterParts): void {
-  const { server, mode } = request;
-  const { name } = found.listed.tool;
+export function remember(
+  { server, tool, mode }: ToolCall,
+  args: unknown,
+  result: ToolResult,
+  { experience }: RouterParts,
+): void {
   // Only checked calls store arguments: verbatim calls never show an example.
-  if (result.isError === true) experience.failed(server, name);
-  else if (mode !== 'verbatim') experience.worked(server, name, args);
+  if (result.isError === true) experience.failed(server, tool);
+  else if (mode !== 'verbatim') experience.worked(server, tool, args);
 }

@@ -22,6 +22,10 @@ export interface Views {
   /** A string that changes whenever the view may have changed. */
   revision(): string;
   tool(server: string, name: string): ListedTool | undefined;
+  /** Returns a tool of a server that is listed; undefined if the server has to be listed first. */
+  ready(server: string, name: string): ListedTool | undefined;
+  /** True if the client may use the server and the server is not listed yet. */
+  awaits(server: string): boolean;
   /** The tool as this client sees it; undefined if its changed definition is blocked. */
   shown(server: string, listed: ListedTool): Tool | undefined;
   /** True if the server must be listed on the connection of a call before the call runs. */
@@ -65,11 +69,21 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
     return seen.text;
   };
 
+  const entryOf = (name: string) => (access.allowsServer(name) ? catalog.server(name, offered()) : undefined);
+  const tool: Views['tool'] = (server, name) =>
+    isDenied(server, 'tool', name) ? undefined : catalog.find(server, name, offered());
+
   return {
     revision,
     entries: () => catalog.servers(offered()).filter(({ name }) => access.allowsServer(name)),
-    entry: (name) => (access.allowsServer(name) ? catalog.server(name, offered()) : undefined),
-    tool: (server, name) => (isDenied(server, 'tool', name) ? undefined : catalog.find(server, name, offered())),
+    entry: entryOf,
+    tool,
+    ready: (server, name) =>
+      catalog.server(server, offered())?.listing.kind === 'listed' ? tool(server, name) : undefined,
+    awaits(server) {
+      const entry = entryOf(server);
+      return entry !== undefined && entry.listing.kind !== 'listed';
+    },
     shown(server, listed) {
       const entry = catalog.server(server, offered());
       return entry && pins.shown(entry, [listed])[0]?.tool;

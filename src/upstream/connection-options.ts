@@ -1,30 +1,20 @@
-/** Options and events with which a connection is created; types only. */
+/** Options with which a connection is created; types only. */
 import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Introduction } from '../mcp/envelope.ts';
 import type { Log } from '../observe/log.ts';
-import type { Params, RpcRequest } from '../wire/message.ts';
-import type { Attribution, Incoming } from '../wire/peer.ts';
-import type { ConnectionState } from './connection-interface.ts';
 import type { Remembered } from './handshake.ts';
 import type { Authorize } from './http/authorization.ts';
 import type { ListingLimit } from './lifecycle/listing-limit.ts';
 import type { Slots } from './lifecycle/queue.ts';
 import type { ChildLimit } from './process/child-limit.ts';
 import type { ChildRecords } from './process/orphans.ts';
-
-export interface ConnectionEvents {
-  state?: (state: ConnectionState) => void;
-  /** `about` is the request that the notification belongs to; undefined if that is unknown. */
-  notification?: (method: string, params: Params | undefined, about?: Attribution) => void;
-  /** Answers a request of the upstream other than `ping`; if absent, the upstream gets -32601. */
-  request?: (request: RpcRequest, incoming: Incoming) => Promise<unknown>;
-}
+import type { UpstreamEvents } from './upstream-events.ts';
 
 export interface ConnectionOptions {
   spec: ServerSpec;
   settings: Pick<Settings, 'connect' | 'limits' | 'health'> & Partial<Pick<Settings, 'offline'>>;
   log: Log;
-  events?: ConnectionEvents;
+  events?: UpstreamEvents | undefined;
   /** Limits how many upstreams start at once; shared by all connections. */
   starts?: Slots;
   /** The client info and capabilities sent in the handshake (default: mcpx without any capability). */

@@ -1,36 +1,35 @@
 /** The connections of one profile: decides which clients share one, limits starts and closes all of them. */
 import type { ServerSpec, Settings } from '../config/config.ts';
-import { launchFolder } from '../config/workspace-folder.ts';
 import { offeredKey, sharedKey } from '../mcp/capabilities.ts';
 import type { Log } from '../observe/log.ts';
 import type { ClientIdentity } from './client-identity.ts';
 import { createConnection } from './connection.ts';
-import type { Connection } from './connection-interface.ts';
+import type { Connection, ConnectionState } from './connection-interface.ts';
 import type { ConnectionOptions } from './connection-options.ts';
-import { createListingLimit } from './lifecycle/listing-limit.ts';
-import { createSlots } from './lifecycle/queue.ts';
+import { createListingLimit, type ListingLimit } from './lifecycle/listing-limit.ts';
+import { createSlots, type Slots } from './lifecycle/queue.ts';
 import type { ChildLimit } from './process/child-limit.ts';
 import type { ChildRecords } from './process/orphans.ts';
 import type { StderrFiles } from './process/stderr-file.ts';
-import { type Answerer, createRooted, type RootedConnections } from './sharing/by-roots.ts';
-import { rootedView } from './sharing/by-roots-view.ts';
+import type { Answerer } from './sharing/by-roots.ts';
 import { createRootsMemory } from './sharing/client-roots.ts';
-import { isFurther, keyAt } from './sharing/pending-questions.ts';
-import { perCall } from './sharing/per-call.ts';
+import { isFurther } from './sharing/pending-questions.ts';
 import { enabled, type PoolChange, type PoolEntry, poolEntryOf, sameLaunch } from './sharing/pool-entry.ts';
-import { eventsOf, type PoolEvents } from './sharing/pool-events.ts';
+import { eventsOf } from './sharing/pool-events.ts';
+import { ServerPool } from './sharing/server-pool.ts';
 import { introductionOf, type Share, workspaceOf } from './sharing/sharing.ts';
-import { statelessView } from './sharing/stateless.ts';
 import type { StopBounds } from './transports/transport.ts';
+import type { UpstreamEvents } from './upstream-events.ts';
 
 export type { ClientIdentity } from './client-identity.ts';
-export type { ServerNotification } from './sharing/pool-events.ts';
+export type { ServerNotification } from './upstream-events.ts';
 
 export interface PoolOptions {
   servers: ServerSpec[];
   settings: Pick<Settings, 'connect' | 'limits' | 'health'> & Partial<Pick<Settings, 'offline'>>;
   log: Log;
-  events?: PoolEvents;
+  /** Connections that serve a single call report no states. */
+  events?: UpstreamEvents;
   /** Returns the cached detection results of a server, which are tried first. */
   recall?: ConnectionOptions['recall'];
   /** Records the running child processes on disk. */
@@ -78,205 +77,162 @@ export interface Pool {
 }
 
 export function createPool(options: PoolOptions): Pool {
-  let { settings } = options;
-  const starts = createSlots({ limit: settings.connect.concurrency, subject: 'the start of servers' });
-  const places = createListingLimit(settings.connect.concurrency);
-  const memberFor = (spec: ServerSpec) => poolEntryOf(spec, settings);
-  const members = new Map(enabled(options.servers).map((spec) => [spec.name, memberFor(spec)]));
-  const open = new Set<Connection>();
-  const ending = new Set<Promise<void>>();
-  const memory = createRootsMemory();
-  let closed = false;
+  return new ConnectionPool(options);
+}
 
-  const create = (
-    member: PoolEntry,
-    share: Share,
-    caller: ClientIdentity | undefined,
-    parts: { answer?: Answerer; holder?: string | undefined } = {},
-  ): Connection => {
-    const { name } = member.spec;
+class ConnectionPool implements Pool {
+  readonly #options: PoolOptions;
+  #settings: PoolOptions['settings'];
+  readonly #starts: Slots;
+  readonly #places: ListingLimit;
+  readonly #servers: Map<string, ServerPool>;
+  readonly #open = new Set<Connection>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #memory = createRootsMemory();
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    const { settings, servers } = options;
+    const { concurrency } = settings.connect;
+    this.#options = options;
+    this.#settings = settings;
+    this.#starts = createSlots({ limit: concurrency, subject: 'the start of servers' });
+    this.#places = createListingLimit(concurrency);
+    this.#servers = new Map(enabled(servers).map((spec) => [spec.name, this.#serverOf(spec)]));
+    // Each server has a connection from the beginning, so that its state can be shown.
+    for (const server of this.#servers.values()) server.lister();
+  }
+
+  get(server: string, caller?: ClientIdentity): Connection | undefined {
+    const found = this.#servers.get(server);
+    return caller === undefined ? found?.lister() : found?.connectionFor(caller);
+  }
+
+  all(): Connection[] {
+    return [...this.#open];
+  }
+
+  affected(connection: Connection): Connection[] {
+    const views = this.#servers.get(connection.name)?.viewsOf(connection) ?? [];
+    return [connection, ...views.filter(({ offered }) => offered !== connection.offered)];
+  }
+
+  clientOf(connection: Connection): string | undefined {
+    return connection.owner ?? this.#servers.get(connection.name)?.entry.rooted?.clientOf(connection);
+  }
+
+  serves(connection: Connection, key: string): boolean {
+    return this.#servers.get(connection.name)?.entry.rooted?.serves(connection, key) ?? true;
+  }
+
+  update(servers: readonly ServerSpec[], next: PoolOptions['settings']): PoolChange {
+    this.#settings = next;
+    const before = new Map(this.#servers);
+    this.#servers.clear();
+    const change: PoolChange = { added: [], changed: [], removed: [] };
+    for (const spec of enabled(servers)) {
+      const old = before.get(spec.name);
+      const server = this.#serverOf(spec);
+      if (old !== undefined && sameLaunch(old.entry, server.entry)) {
+        old.entry.spec = spec;
+        this.#servers.set(spec.name, old);
+        before.delete(spec.name);
+        continue;
+      }
+      this.#servers.set(spec.name, server);
+      server.lister();
+      change[old === undefined ? 'added' : 'changed'].push(spec.name);
+    }
+    change.removed = [...before.keys()].filter((name) => !this.#servers.has(name));
+    for (const server of before.values()) for (const one of server.all()) void this.#end(one);
+    return change;
+  }
+
+  async emptied(): Promise<void> {
+    await Promise.allSettled(this.#ending);
+  }
+
+  rootsChanged(key: string): void {
+    this.#memory.changed(key);
+  }
+
+  release(key: string): void {
+    this.#memory.forget(key);
+    for (const server of this.#servers.values()) server.release(key);
+  }
+
+  async close(bounds?: StopBounds): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#open].map((connection) => connection.close(bounds)));
+  }
+
+  killNow(): void {
+    this.#closed = true;
+    for (const connection of this.#open) connection.killNow();
+  }
+
+  #serverOf(spec: ServerSpec): ServerPool {
+    const { recall } = this.#options;
+    const entry = poolEntryOf(spec, this.#settings);
+    return new ServerPool(entry, {
+      create: (share, caller, parts) => this.#create(entry, share, caller, parts),
+      end: (connection) => this.#end(connection),
+      memory: this.#memory,
+      recall: (one) => recall?.(one)?.era,
+    });
+  }
+
+  #create(entry: PoolEntry, share: Share, caller: ClientIdentity | undefined, parts: CreateParts = {}): Connection {
+    const { stderr, events } = this.#options;
+    const { name } = entry.spec;
     const own = share === 'session' || share === 'call' ? caller : undefined;
-    const connection: Connection = createConnection({
-      ...options,
-      settings,
-      spec: member.spec,
-      starts,
-      places,
+    const connection = createConnection({
+      ...this.#options,
+      settings: this.#settings,
+      spec: entry.spec,
+      starts: this.#starts,
+      places: this.#places,
       owner: own?.key,
       holder: own?.holder ?? parts.holder,
       offered: caller && (share === 'all' ? sharedKey(offeredKey(caller)) : offeredKey(caller)),
       introduction: introductionOf(share, caller),
       workspaceFolder: workspaceOf(caller),
-      stderr: options.stderr && ((line) => options.stderr?.write(name, line)),
-      events: eventsOf(name, options.events, {
-        self: () => connection,
+      stderr: stderr && ((line) => stderr.write(name, line)),
+      events: eventsOf(events, {
         answer: parts.answer,
-        questions: member.questions,
-        state(state) {
-          if (state.kind === 'ready') member.era = connection.handshake?.era;
-          // A member that a reload has replaced emits no events.
-          if (share === 'call' || members.get(name) !== member) return;
-          if (state.kind === 'ready') takeOver(member, connection);
-          if (state.kind === 'idle') member.rooted?.idle(connection);
-          options.events?.state?.(name, state, connection);
-        },
+        questions: entry.questions,
+        state: (state, one) => this.#entered(entry, share, state, one),
       }),
     });
-    open.add(connection);
+    this.#open.add(connection);
     // After close(), callers get the error "is stopped", and no server is started.
-    if (closed) void connection.close();
+    if (this.#closed) void connection.close();
     return connection;
-  };
+  }
 
-  const shared = (member: PoolEntry, caller: ClientIdentity | undefined): Connection => {
-    const key = caller === undefined ? '' : sharedKey(offeredKey(caller));
-    const at = (place: number): Connection => {
-      const own = keyAt(key, place);
-      const found = member.shared.get(own) ?? create(member, 'all', caller);
-      member.shared.set(own, found);
-      return found;
-    };
-    // With `share: "all"` in the config there is exactly one connection.
-    const isOnly = caller === undefined || member.spec.share === 'all';
-    return at(isOnly ? 0 : member.questions.placeFor(caller.key, at));
-  };
-
-  /** Returns a ready connection: a modern server serves every set of capabilities on it. */
-  const stateless = (member: PoolEntry): Connection =>
-    [...member.shared.values(), ...(member.rooted?.all() ?? [])].find(({ state }) => state.kind === 'ready') ??
-    shared(member, undefined);
-
-  const view = (member: PoolEntry, caller: ClientIdentity): Connection => {
-    member.claimed.add(stateless(member));
-    const offered = offeredKey(caller);
-    const { capabilities } = introductionOf('all', caller);
-    const roots = caller.capabilities.roots === undefined ? {} : { roots: {} };
-    const client = { key: '', capabilities: { ...capabilities, ...roots } };
-    const found = member.views.get(offered) ?? statelessView({ base: () => stateless(member), offered, client });
-    member.views.set(offered, found);
-    return found;
-  };
-
-  const own = (member: PoolEntry, caller: ClientIdentity): Connection => {
-    const found = member.sessions.get(caller.key) ?? create(member, 'session', caller);
-    member.sessions.set(caller.key, found);
-    return found;
-  };
-
-  const rooted = (member: PoolEntry): RootedConnections => {
-    member.rooted ??= createRooted({
-      ...{ questions: member.questions, memory },
-      create(caller, own) {
-        const connection = create(member, 'roots', caller, own);
-        member.claimed.add(connection);
-        return connection;
-      },
-      end(connection) {
-        if (member.current === connection) member.current = undefined;
-        void end(connection);
-      },
-    });
-    return member.rooted;
-  };
-
-  const once = (member: PoolEntry, caller: ClientIdentity): Connection =>
-    perCall({
-      create: () => create(member, 'call', caller),
-      end,
-      slots: member.calls,
-      shown: {
-        name: member.spec.name,
-        spec: member.spec,
-        handshake: lister(member).handshake,
-        offered: offeredKey(caller),
-        folder: launchFolder(member.spec, workspaceOf(caller)),
-      },
-    });
+  #entered(entry: PoolEntry, share: Share, state: ConnectionState, connection: Connection): void {
+    if (state.kind === 'ready') entry.era = connection.handshake?.era;
+    // A server that a reload has replaced emits no events.
+    if (share === 'call' || this.#servers.get(entry.spec.name)?.entry !== entry) return;
+    if (state.kind === 'ready') takeOver(entry, connection);
+    if (state.kind === 'idle') entry.rooted?.idle(connection);
+    this.#options.events?.state?.(state, connection);
+  }
 
   /** Ends a connection once no request is pending on it. */
-  const end = (connection: Connection) => {
+  #end(connection: Connection): Promise<void> {
     const ended = connection.drain().finally(() => {
-      open.delete(connection);
-      ending.delete(ended);
+      this.#open.delete(connection);
+      this.#ending.delete(ended);
     });
-    ending.add(ended);
+    this.#ending.add(ended);
     return ended;
-  };
+  }
+}
 
-  const lister = (member: PoolEntry): Connection => member.current ?? shared(member, member.seen);
-
-  const find = (server: string, caller?: ClientIdentity): Connection | undefined => {
-    const member = members.get(server);
-    if (!member || !caller) return member && lister(member);
-    member.seen = caller;
-    member.era ??= options.recall?.(member.spec)?.era ?? 'unknown';
-    const share = member.shareFor(caller, member.era);
-    if (share === 'call') return once(member, caller);
-    if (share === 'all' && member.era === 'modern') return view(member, caller);
-    if (share === 'roots') return rootedView(caller, rooted(member));
-    const connection = share === 'all' ? shared(member, caller) : own(member, caller);
-    member.claimed.add(connection);
-    return connection;
-  };
-
-  // Each server has a connection from the beginning, so that its state can be shown.
-  for (const member of members.values()) shared(member, undefined);
-
-  return {
-    get: find,
-    all: () => [...open],
-    affected(connection) {
-      const member = members.get(connection.name);
-      const views = member?.era === 'modern' && connection.owner === undefined ? [...member.views.values()] : [];
-      return [connection, ...views.filter(({ offered }) => offered !== connection.offered)];
-    },
-    clientOf: (connection) => connection.owner ?? members.get(connection.name)?.rooted?.clientOf(connection),
-    serves: (connection, key) => members.get(connection.name)?.rooted?.serves(connection, key) ?? true,
-    update(servers, next) {
-      settings = next;
-      const before = new Map(members);
-      members.clear();
-      const change: PoolChange = { added: [], changed: [], removed: [] };
-      for (const spec of enabled(servers)) {
-        const old = before.get(spec.name);
-        const member = memberFor(spec);
-        if (old !== undefined && sameLaunch(old, member)) {
-          members.set(spec.name, Object.assign(old, { spec }));
-          before.delete(spec.name);
-          continue;
-        }
-        members.set(spec.name, member);
-        shared(member, undefined);
-        change[old === undefined ? 'added' : 'changed'].push(spec.name);
-      }
-      change.removed = [...before.keys()].filter((name) => !members.has(name));
-      for (const { shared, sessions, rooted } of before.values()) {
-        for (const one of [...shared.values(), ...sessions.values(), ...(rooted?.all() ?? [])]) void end(one);
-      }
-      return change;
-    },
-    emptied: async () => void (await Promise.allSettled(ending)),
-    rootsChanged: memory.changed,
-    release(key) {
-      memory.forget(key);
-      for (const member of members.values()) {
-        member.rooted?.release(key);
-        const connection = member.sessions.get(key);
-        if (!connection) continue;
-        member.sessions.delete(key);
-        if (member.current === connection) member.current = undefined;
-        void end(connection);
-      }
-    },
-    async close(bounds) {
-      closed = true;
-      await Promise.all([...open].map((connection) => connection.close(bounds)));
-    },
-    killNow() {
-      closed = true;
-      for (const connection of open) connection.killNow();
-    },
-  };
+interface CreateParts {
+  answer?: Answerer;
+  holder?: string | undefined;
 }
 
 /** Stops connections that were only used for listing once a client's connection is ready. */

@@ -11,7 +11,7 @@ import {
   PARSE_ERROR,
   parseMessages,
 } from './message.ts';
-import { createOversized, membersAtEdges } from './oversized.ts';
+import { createOversized, membersAtEdges, type Oversized } from './oversized.ts';
 import type { Receiver } from './peer.ts';
 import { LARGE } from './raw-result.ts';
 import { readUnparsed } from './unparsed-result.ts';
@@ -158,107 +158,130 @@ function excerpt(text: string): string {
  * Creates a decoder. It takes linear time and holds at most `maxBytes` of input (twice that while its buffer grows).
  */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
-  const { maxBytes = MAX_MESSAGE_BYTES, large = () => false } = options;
-  const held = createByteBuffer();
-  const oversized = createOversized(maxBytes);
-  let framing: Framing | undefined;
-  let inHeaders = false;
-  let declared = 0;
-  let bodyLeft = 0;
-  let out: Decoded[] = [];
+  return new StreamDecoder(options);
+}
 
-  const text = (chunk: Buffer, from: number, to: number) => {
-    if (held.length === 0) return chunk.toString('utf8', from, to);
-    held.append(chunk, from, to);
-    return held.take();
-  };
+class StreamDecoder implements Decoder {
+  readonly #maxBytes: number;
+  readonly #large: NonNullable<DecoderOptions['large']>;
+  readonly #held = createByteBuffer();
+  /** The message over the limit that is being skipped. */
+  #oversized: Oversized | undefined;
+  #framing: Framing | undefined;
+  #inHeaders = false;
+  /** The length in the headers so far, and the bytes of the body that have not arrived. */
+  #declared = 0;
+  #bodyLeft = 0;
+  #out: Decoded[] = [];
 
-  const endHeaders = () => {
-    inHeaders = false;
-    bodyLeft = declared;
-    if (declared > maxBytes) oversized.begin(held);
-    declared = 0;
-  };
+  constructor({ maxBytes = MAX_MESSAGE_BYTES, large = () => false }: DecoderOptions) {
+    this.#maxBytes = maxBytes;
+    this.#large = large;
+  }
 
-  const header = (line: string) => {
-    framing = 'content-length';
-    inHeaders = true;
-    const length = /^content-length\s*:\s*(\d{1,15})\s*$/i.exec(line);
-    if (length) declared = Number(length[1]);
-  };
+  get framing(): Framing | undefined {
+    return this.#framing;
+  }
 
-  const takeLine = (raw: string) => {
-    if (!inHeaders && isObjectLike(raw)) {
-      takeMessage(raw);
+  push(chunk: Buffer): Decoded[] {
+    for (let at = 0; at < chunk.length; )
+      at = this.#bodyLeft > 0 ? this.#readBody(chunk, at) : this.#readLine(chunk, at);
+    return this.#drain();
+  }
+
+  end(): Decoded[] {
+    if (this.#oversized) this.#finishOversized();
+    else if (this.#bodyLeft > 0)
+      this.#out.push({ invalid: { code: PARSE_ERROR, reason: 'the stream ended inside a message' } });
+    else if (this.#held.length > 0) this.#takeLine(this.#held.take());
+    this.#bodyLeft = 0;
+    this.#held.clear();
+    return this.#drain();
+  }
+
+  #drain(): Decoded[] {
+    const decoded = this.#out;
+    this.#out = [];
+    return decoded;
+  }
+
+  #readLine(chunk: Buffer, from: number): number {
+    const newline = chunk.indexOf(10, from);
+    const to = newline < 0 ? chunk.length : newline;
+    const held = this.#held;
+    if (!this.#oversized && held.length + to - from > this.#maxBytes)
+      this.#oversized = createOversized(held, this.#maxBytes);
+    if (this.#oversized) {
+      this.#oversized.skip(chunk, from, to);
+      if (newline >= 0) this.#finishOversized();
+    } else {
+      if (newline < 0 || held.length > 0) held.append(chunk, from, to);
+      if (newline >= 0) this.#endLine(chunk, from, to);
+    }
+    return to + 1;
+  }
+
+  #endLine(chunk: Buffer, from: number, to: number): void {
+    const held = this.#held;
+    if (held.length === 0) this.#takeLine(chunk.toString('utf8', from, to));
+    else if (held.length >= LARGE && !this.#inHeaders && this.#large(held.pieces())) held.clear();
+    else this.#takeLine(held.take());
+  }
+
+  #takeLine(raw: string): void {
+    if (!this.#inHeaders && isObjectLike(raw)) {
+      this.#takeMessage(raw);
       return;
     }
     // A BOM may occur at the start of the stream, or after output that a wrapper script printed.
     const line = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
     const blank = line === '' || line === '\r' || line.trim() === '';
-    if (inHeaders) {
-      if (blank) endHeaders();
-      else header(line);
-    } else if (framing !== 'newline' && HEADER.test(line)) header(line);
-    else if (!blank) takeMessage(line);
-  };
+    if (this.#inHeaders) {
+      if (blank) this.#endHeaders();
+      else this.#header(line);
+    } else if (this.#framing !== 'newline' && HEADER.test(line)) this.#header(line);
+    else if (!blank) this.#takeMessage(line);
+  }
 
-  const takeMessage = (json: string) => {
-    const before = out.length;
-    decodeInto(out, json);
-    if (framing === undefined && out[before]?.message) framing = 'newline';
-  };
+  #header(line: string): void {
+    this.#framing = 'content-length';
+    this.#inHeaders = true;
+    const length = /^content-length\s*:\s*(\d{1,15})\s*$/i.exec(line);
+    if (length) this.#declared = Number(length[1]);
+  }
 
-  const readLine = (chunk: Buffer, from: number): number => {
-    const newline = chunk.indexOf(10, from);
-    const to = newline < 0 ? chunk.length : newline;
-    if (!oversized.active && held.length + to - from > maxBytes) oversized.begin(held);
-    if (oversized.active) {
-      oversized.skip(chunk, from, to);
-      if (newline >= 0) out.push(oversized.finish());
-    } else {
-      if (newline < 0 || held.length > 0) held.append(chunk, from, to);
-      if (newline >= 0) endLine(chunk, from, to);
-    }
-    return to + 1;
-  };
+  #endHeaders(): void {
+    this.#inHeaders = false;
+    this.#bodyLeft = this.#declared;
+    if (this.#declared > this.#maxBytes) this.#oversized = createOversized(this.#held, this.#maxBytes);
+    this.#declared = 0;
+  }
 
-  const endLine = (chunk: Buffer, from: number, to: number) => {
-    if (held.length === 0) takeLine(chunk.toString('utf8', from, to));
-    else if (held.length >= LARGE && !inHeaders && large(held.pieces())) held.clear();
-    else takeLine(held.take());
-  };
-
-  const readBody = (chunk: Buffer, from: number): number => {
-    const to = Math.min(chunk.length, from + bodyLeft);
-    bodyLeft -= to - from;
-    if (oversized.active) {
-      oversized.skip(chunk, from, to);
-      if (bodyLeft === 0) out.push(oversized.finish());
-    } else if (bodyLeft === 0) takeMessage(text(chunk, from, to));
-    else held.append(chunk, from, to);
+  #readBody(chunk: Buffer, from: number): number {
+    const to = Math.min(chunk.length, from + this.#bodyLeft);
+    this.#bodyLeft -= to - from;
+    if (this.#oversized) {
+      this.#oversized.skip(chunk, from, to);
+      if (this.#bodyLeft === 0) this.#finishOversized();
+    } else if (this.#bodyLeft === 0) this.#takeMessage(this.#text(chunk, from, to));
+    else this.#held.append(chunk, from, to);
     return to;
-  };
+  }
 
-  const drain = () => {
-    const decoded = out;
-    out = [];
-    return decoded;
-  };
-  return {
-    get framing() {
-      return framing;
-    },
-    push(chunk) {
-      for (let at = 0; at < chunk.length; ) at = bodyLeft > 0 ? readBody(chunk, at) : readLine(chunk, at);
-      return drain();
-    },
-    end() {
-      if (oversized.active) out.push(oversized.finish());
-      else if (bodyLeft > 0) out.push({ invalid: { code: PARSE_ERROR, reason: 'the stream ended inside a message' } });
-      else if (held.length > 0) takeLine(held.take());
-      bodyLeft = 0;
-      held.clear();
-      return drain();
-    },
-  };
+  #text(chunk: Buffer, from: number, to: number): string {
+    if (this.#held.length === 0) return chunk.toString('utf8', from, to);
+    this.#held.append(chunk, from, to);
+    return this.#held.take();
+  }
+
+  #takeMessage(json: string): void {
+    const before = this.#out.length;
+    decodeInto(this.#out, json);
+    if (this.#framing === undefined && this.#out[before]?.message) this.#framing = 'newline';
+  }
+
+  #finishOversized(): void {
+    if (this.#oversized) this.#out.push(this.#oversized.finish());
+    this.#oversized = undefined;
+  }
 }

@@ -1,7 +1,6 @@
 /** JSON-RPC 2.0 messages: types, error codes, parsing and validation. Unknown fields are kept. */
-import { isRecord } from '../config/json-data.ts';
 import { McpxError } from '../errors.ts';
-import { isLosslessNumber, type LosslessNumber, mayChange, parseLossless, plain } from '../lossless-json.ts';
+import { isLosslessNumber, isRecord, type LosslessNumber, mayChange, parseLossless, plain } from '../lossless-json.ts';
 import { parseProblem } from './parse-cost.ts';
 
 export { isRecord };
@@ -109,4 +108,18 @@ export function invalidReason(value: unknown): string | undefined {
   }
   if (!('result' in value) && !isRecord(value.error)) return 'a message needs "method", "result" or "error"';
   return undefined;
+}
+
+/** Throws if a serialized message is over the limit by more than `slack` bytes. */
+export function checkSize(written: string | readonly Buffer[], maxBytes: number, slack = 0): void {
+  if (isWithin(written, maxBytes + slack)) return;
+  throw new McpxError('overloaded', `a message is over the limit of ${maxBytes} bytes`, {
+    hint: 'raise "limits.messageBytes" in the config',
+  });
+}
+
+function isWithin(written: string | readonly Buffer[], most: number): boolean {
+  if (typeof written !== 'string') return written.reduce((sum, { length }) => sum + length, 0) <= most;
+  // A UTF-16 code unit takes at most three bytes, so a short text need not be measured.
+  return written.length <= most / 3 || Buffer.byteLength(written) <= most;
 }

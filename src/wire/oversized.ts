@@ -5,11 +5,8 @@ import type { Decoded } from './framing.ts';
 import { INVALID_REQUEST, isId, type Params } from './message.ts';
 
 export interface Oversized {
-  readonly active: boolean;
-  /** Starts to skip; keeps the first and last bytes of the buffer and clears it. */
-  begin(held: ByteBuffer): void;
   skip(chunk: Buffer, from: number, to: number): void;
-  /** Stops skipping and returns the error. */
+  /** Returns the error when the message has ended. */
   finish(): Decoded;
 }
 
@@ -25,28 +22,19 @@ const MEMBERS = `${MEMBER}(?:,${MEMBER})*`;
 const AT_HEAD = new RegExp(String.raw`^\s*\{(${MEMBERS}),`);
 const AT_TAIL = new RegExp(String.raw`,(${MEMBERS})\}\s*$`);
 
-export function createOversized(maxBytes: number): Oversized {
-  let active = false;
-  let head: Buffer = Buffer.alloc(0);
-  let tail: Buffer = Buffer.alloc(0);
+/** Starts to skip a message; keeps the first and last bytes of its beginning, and clears it. */
+export function createOversized(held: ByteBuffer, maxBytes: number): Oversized {
+  let head = held.slice(0, EDGE);
+  let tail = held.slice(held.length - EDGE, held.length);
+  held.clear();
 
   const add = (piece: Buffer) => {
     if (head.length < EDGE) head = Buffer.concat([head, piece.subarray(0, EDGE - head.length)]);
     tail = piece.length >= EDGE ? Buffer.from(piece.subarray(-EDGE)) : Buffer.concat([tail, piece]).subarray(-EDGE);
   };
   return {
-    get active() {
-      return active;
-    },
-    begin(held) {
-      active = true;
-      head = held.slice(0, EDGE);
-      tail = held.slice(held.length - EDGE, held.length);
-      held.clear();
-    },
     skip: (chunk, from, to) => add(chunk.subarray(from, to)),
     finish() {
-      active = false;
       const { id, method } = {
         ...membersAt(AT_TAIL, tail.toString('utf8')),
         ...membersAt(AT_HEAD, head.toString('utf8')),

@@ -16,7 +16,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from './message.ts';
-import { createCalls } from './outgoing.ts';
+import { type Calls, OutgoingCalls } from './outgoing.ts';
 import { RawResult } from './raw-result.ts';
 
 /** A message transport, such as the pipes of a process, HTTP requests or memory; one per connection. */
@@ -130,106 +130,132 @@ export interface Peer {
 }
 
 export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer {
-  const subject = handlers.subject ?? 'the peer';
-  const { redact = (error) => error } = handlers;
-  const calls = createCalls((message) => channel.send(message), { subject, redact });
-  const theirs = new SlotMap<IncomingCall>();
-  let ended: Error | undefined;
+  return new Connection(channel, handlers);
+}
 
-  const invalid = (reason: string) => guarded(() => handlers.invalid?.(reason));
+class Connection implements Peer {
+  readonly #channel: Channel;
+  readonly #handlers: PeerHandlers;
+  readonly #calls: Calls;
+  /** The peer's requests in progress. */
+  readonly #theirs = new SlotMap<IncomingCall>();
+  #ended: Error | undefined;
+  // These are passed on as functions.
+  readonly request: Peer['request'] = (method, params, options = {}) =>
+    this.#ended ? Promise.reject(this.#ended) : this.#calls.begin(method, params, options);
+  readonly notify: Peer['notify'] = (method, params) =>
+    this.#trySend({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) });
+  readonly #trySend = (message: Message) => this.#sendOrReport(message);
+
+  constructor(channel: Channel, handlers: PeerHandlers) {
+    const { subject = 'the peer', redact = (error) => error } = handlers;
+    this.#channel = channel;
+    this.#handlers = handlers;
+    this.#calls = new OutgoingCalls(channel, { subject, redact });
+    channel.start({
+      message: (message, origin) => this.#receive(message, origin),
+      large: (pieces) => this.#calls.large(pieces),
+      invalid: (reason) => this.#invalid(reason),
+      failed: (id, error) => this.#calls.fail(id, error),
+      closed: (error) => this.#finish(error),
+    });
+  }
+
+  get pending(): Peer['pending'] {
+    return { ours: this.#calls.size, theirs: this.#theirs.size };
+  }
+
+  close(last?: { code: number; message: string }): Promise<void> {
+    if (last !== undefined)
+      for (const [id] of this.#theirs.entries()) this.#sendOrReport({ jsonrpc: '2.0', id, error: last });
+    this.#finish(undefined);
+    return this.#channel.close();
+  }
+
+  #invalid(reason: string): void {
+    guarded(() => this.#handlers.invalid?.(reason));
+  }
 
   /** Sends a response or a notification; a failure is only reported, because the peer is gone or does not read. */
-  const trySend = (message: Message) => {
-    if (ended) return;
+  #sendOrReport(message: Message): void {
+    if (this.#ended) return;
     try {
-      channel.send(message);
+      this.#channel.send(message);
     } catch (error) {
-      invalid(`could not be sent: ${messageOf(error)}`);
+      this.#invalid(`could not be sent: ${messageOf(error)}`);
     }
-  };
+  }
 
-  const finish = (reason: Error | undefined) => {
-    if (ended) return;
+  #finish(reason: Error | undefined): void {
+    if (this.#ended) return;
+    const { subject = 'the peer', redact = (error) => error, closed } = this.#handlers;
     const error = reason && redact(reason);
-    ended = error instanceof McpxError ? error : gone(subject, error);
-    calls.failAll(ended);
-    for (const incoming of theirs.values()) incoming.abort(ended.message);
-    theirs.clear();
-    guarded(() => handlers.closed?.(error));
-  };
+    const ended = error instanceof McpxError ? error : gone(subject, error);
+    this.#ended = ended;
+    this.#calls.failAll(ended);
+    for (const incoming of this.#theirs.values()) incoming.abort(ended.message);
+    this.#theirs.clear();
+    guarded(() => closed?.(error));
+  }
 
-  const reply = (incoming: IncomingCall, answer: RpcResponse & { id: Id }) => {
+  #receive(message: Message, origin: Id | undefined): void {
+    if (this.#ended) return;
+    if (isResponse(message)) {
+      const reason = this.#calls.answer(message);
+      if (reason !== undefined) this.#invalid(reason);
+    } else if (isRequest(message)) void this.#serve(message, origin);
+    else
+      guarded(
+        () => this.#onNotification(message, origin),
+        (reason) => this.#invalid(reason),
+      );
+  }
+
+  async #serve(request: RpcRequest, origin: Id | undefined): Promise<void> {
+    const { id } = request;
+    const refusal = objection(request, this.#theirs, this.#handlers);
+    if (refusal !== undefined) return this.#sendOrReport({ jsonrpc: '2.0', id, error: refusal });
+    const attribution = this.#calls.attribution(origin);
+    const incoming = new IncomingCall(request, this.#trySend, { origin, attribution });
+    this.#theirs.set(id, incoming);
+    // The peer cannot respond while it waits for us, and a user may need time to answer.
+    const release = this.#calls.hold(origin);
+    let outcome: Pick<RpcResponse, 'result' | 'error'>;
+    try {
+      const result = await answerTo(this.#handlers, request, incoming);
+      outcome = { result: result === undefined ? {} : result };
+    } catch (error) {
+      outcome = { error: toRpcError(error) };
+    }
+    release();
+    this.#reply(incoming, { jsonrpc: '2.0', id, ...outcome });
+  }
+
+  #reply(incoming: IncomingCall, answer: RpcResponse & { id: Id }): void {
     // A cancelled request gets no response, and its id may be in use again.
-    if (theirs.get(answer.id) !== incoming) return;
-    theirs.delete(answer.id);
+    if (this.#theirs.get(answer.id) !== incoming) return;
+    this.#theirs.delete(answer.id);
     incoming.finish();
     try {
-      channel.send(answer);
+      this.#channel.send(answer);
     } catch (error) {
       if (answer.result instanceof RawResult) answer.result.discard();
       // A result that cannot be written (too large, too deep) must not leave the peer waiting.
-      trySend({ jsonrpc: '2.0', id: answer.id, error: toRpcError(error) });
+      this.#sendOrReport({ jsonrpc: '2.0', id: answer.id, error: toRpcError(error) });
     }
-  };
+  }
 
-  const onRequest = (request: RpcRequest, origin: Id | undefined) => {
-    const error = objection(request, theirs, handlers);
-    if (error !== undefined) return trySend({ jsonrpc: '2.0', id: request.id, error });
-    const incoming = new IncomingCall(request, trySend, { origin, attribution: calls.attribution(origin) });
-    const { id } = request;
-    theirs.set(id, incoming);
-    // The peer cannot respond while it waits for us, and a user may need time to answer.
-    const release = calls.hold(origin);
-    const answered = (answer: RpcResponse & { id: Id }) => {
-      release();
-      reply(incoming, answer);
-    };
-    answerTo(handlers, request, incoming).then(
-      (result) => answered({ jsonrpc: '2.0', id, result: result === undefined ? {} : result }),
-      (error) => answered({ jsonrpc: '2.0', id, error: toRpcError(error) }),
-    );
-  };
-
-  const onNotification = (notification: RpcNotification, origin: Id | undefined) => {
+  #onNotification(notification: RpcNotification, origin: Id | undefined): void {
     const { method, params = {} } = notification;
-    if (method === 'notifications/progress') calls.progress(params);
-    else if (method === 'notifications/cancelled') cancel(theirs, params);
-    else handlers.notification?.(notification, calls.attribution(origin));
-  };
-
-  const receive = (message: Message, origin: Id | undefined) => {
-    if (ended) return;
-    if (isResponse(message)) {
-      const reason = calls.answer(message);
-      if (reason !== undefined) invalid(reason);
-    } else if (isRequest(message)) onRequest(message, origin);
-    else guarded(() => onNotification(message, origin), invalid);
-  };
-
-  channel.start({ message: receive, large: calls.large, invalid, failed: calls.fail, closed: finish });
-
-  return {
-    get pending() {
-      return { ours: calls.size, theirs: theirs.size };
-    },
-    request: (method, params, options = {}) => (ended ? Promise.reject(ended) : calls.begin(method, params, options)),
-    notify: (method, params) => trySend({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) }),
-    close(last) {
-      if (last !== undefined) for (const [id] of theirs.entries()) trySend({ jsonrpc: '2.0', id, error: last });
-      finish(undefined);
-      return channel.close();
-    },
-  };
+    if (method === 'notifications/progress') this.#calls.progress(params);
+    else if (method === 'notifications/cancelled') cancel(this.#theirs, params);
+    else this.#handlers.notification?.(notification, this.#calls.attribution(origin));
+  }
 }
 
-/** Always returns a promise, even if the handler throws synchronously. */
 function answerTo(handlers: PeerHandlers, request: RpcRequest, incoming: IncomingCall): Promise<unknown> {
-  try {
-    if (handlers.request) return handlers.request(request, incoming);
-    return Promise.reject(new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method}`));
-  } catch (error) {
-    return Promise.reject(error);
-  }
+  if (handlers.request) return handlers.request(request, incoming);
+  throw new RpcError(METHOD_NOT_FOUND, `method not found: ${request.method}`);
 }
 
 /** Returns the error for a request that is rejected before its handler; undefined if it is accepted. */

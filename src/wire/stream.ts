@@ -4,17 +4,17 @@ import { McpxError } from '../errors.ts';
 import {
   createDecoder,
   type Decoded,
+  type Decoder,
   encode,
   type Framing,
   type Invalid,
   MAX_MESSAGE_BYTES,
   reportInvalid,
 } from './framing.ts';
-import { InFlightCount } from './in-flight-count.ts';
 import { isResponse, type Message } from './message.ts';
+import { InFlightCount, OutputQueue } from './output-queue.ts';
 import type { Channel, Receiver } from './peer.ts';
-import { RawResult, release, sizeOf } from './raw-result.ts';
-import { checkSize } from './size-limit.ts';
+import { RawResult } from './raw-result.ts';
 import { undelivered } from './undelivered.ts';
 
 export interface StreamChannelOptions {
@@ -65,212 +65,156 @@ const MAX_QUEUED = 1024 * 1024;
 const FEW = 8;
 /** The factor of `maxBytes` that may be queued for a peer that does not read. */
 const UNREAD = 4;
-/** Bytes by which a forwarded message may exceed the limit, because its id is replaced. */
-const SLACK = 64;
 /** Milliseconds that `close` waits for a peer that does not read. */
 const FLUSH_WAIT = 1000;
 
 export function createStreamChannel(options: StreamChannelOptions): StreamChannel {
-  const { input, output, maxBytes = MAX_MESSAGE_BYTES, maxQueued = MAX_QUEUED, overflow = 'refuse' } = options;
-  const { subject = 'the peer' } = options;
-  const decoder = createDecoder({ maxBytes, large: (pieces) => takeLarge(pieces) });
-  let receiver: Receiver | undefined;
-  /** Output queued before `pending`; only used if it includes large results. */
-  let parts: (string | Buffer)[] = [];
-  let partsLength = 0;
-  let pending = '';
-  /** Length of the write in progress; there is one at a time. */
-  let writing = 0;
-  let scheduled = false;
-  const traffic = new InFlightCount();
-  let noInput = false;
+  return new StreamPair(options);
+}
+
+class StreamPair implements StreamChannel {
+  readonly #options: StreamChannelOptions;
+  readonly #maxBytes: number;
+  readonly #output: OutputQueue;
+  readonly #decoder: Decoder;
+  readonly #traffic = new InFlightCount();
+  #receiver: Receiver | undefined;
+  #hasNoInput = false;
   /** Chunks of input that are not parsed yet because the peer does not read. */
-  const held: Buffer[] = [];
-  let heldBytes = 0;
-  let ended = false;
-  let closed = false;
+  readonly #held: Buffer[] = [];
+  #heldBytes = 0;
+  #ended = false;
+  #closed = false;
 
-  const queued = () => partsLength + pending.length + writing;
+  constructor(options: StreamChannelOptions) {
+    const { output, maxBytes = MAX_MESSAGE_BYTES } = options;
+    this.#options = options;
+    this.#maxBytes = maxBytes;
+    this.#output = new OutputQueue({ output, maxBytes, written: () => this.#takeHeld() });
+    this.#decoder = createDecoder({ maxBytes, large: (pieces) => this.#takeLarge(pieces) });
+  }
 
-  /** Empties the queue and returns its content. */
-  const taken = (): (string | Buffer)[] => {
-    const all = [...parts, pending];
-    parts = [];
-    partsLength = 0;
-    pending = '';
-    return all;
-  };
+  get queued(): number {
+    return this.#closed ? 0 : this.#output.queued + this.#heldBytes;
+  }
 
-  const flush = () => {
-    scheduled = false;
-    if (writing > 0 || queued() === 0 || output.destroyed) return;
-    writing = queued();
-    if (partsLength > 0) writeAll(taken());
-    else {
-      const text = pending;
-      pending = '';
-      output.write(text, written);
-    }
-  };
-
-  /** Writes large chunks one by one instead of joining them. */
-  const writeAll = (all: (string | Buffer)[]) => {
-    output.cork();
-    for (const part of all) output.write(part);
-    output.write('', () => {
-      release(all);
-      written();
+  start(receiver: Receiver): void {
+    const { input, output, read } = this.#options;
+    this.#receiver = receiver;
+    // EPIPE and similar errors only mean that the peer has disconnected.
+    output.on('error', (error: NodeJS.ErrnoException) => this.#finish(isHangup(error) ? undefined : error));
+    input.on('data', (chunk: Buffer) => {
+      read?.(chunk.length);
+      this.#take(chunk);
     });
-    output.uncork();
-  };
+    input.on('error', (error) => this.#finish(error));
+    input.once('end', () => {
+      if (this.#held.length === 0) this.#deliver(this.#decoder.end());
+      this.#inputOver();
+    });
+    input.once('close', () => this.#inputOver());
+  }
 
-  const written = () => {
-    writing = 0;
-    flush();
-    takeHeld();
-  };
+  send(message: Message): void {
+    if (this.#ended || this.#closed) throw undelivered('the connection is closed');
+    if (this.#isFull(message)) {
+      const { subject = 'the peer' } = this.#options;
+      throw new McpxError('overloaded', `${subject} does not read: ${this.#output.queued} characters wait already`);
+    }
+    const framing = this.#options.framing ?? this.#decoder.framing ?? 'newline';
+    if (isResponse(message) && message.result instanceof RawResult)
+      this.#output.addLarge(message.result.answer(message.id), framing);
+    else this.#output.add(encode(message, framing));
+    this.#traffic.sent(message);
+    this.#output.schedule(this.#traffic.isLone(message) ? 'now' : this.#traffic.ours > FEW ? 'turn' : 'tick');
+  }
 
-  const isUnread = () => overflow === 'keep-answers' && queued() > maxBytes;
+  end(): Promise<void> {
+    this.#ended = true;
+    return this.#output.end();
+  }
+
+  async close(): Promise<void> {
+    await within(FLUSH_WAIT, this.end());
+    this.#finish();
+    this.#options.input.destroy();
+    this.#options.output.destroy();
+  }
+
+  get #isUnread(): boolean {
+    return this.#options.overflow === 'keep-answers' && this.#output.queued > this.#maxBytes;
+  }
+
+  #isFull(message: Message): boolean {
+    const { overflow = 'refuse', maxQueued = MAX_QUEUED } = this.#options;
+    if (overflow === 'refuse' || !isResponse(message)) return this.#output.queued >= maxQueued;
+    return message.error === undefined && this.#output.queued > UNREAD * this.#maxBytes;
+  }
 
   /**
    * Decodes a chunk, or holds it while the peer does not read. Reading continues up to `maxBytes` so that the end of the
    * input is noticed.
    */
-  const take = (chunk: Buffer) => {
-    if (held.length === 0 && !isUnread()) {
-      deliver(decoder.push(chunk));
+  #take(chunk: Buffer): void {
+    if (this.#held.length === 0 && !this.#isUnread) {
+      this.#deliver(this.#decoder.push(chunk));
       return;
     }
-    held.push(chunk);
-    heldBytes += chunk.length;
-    if (heldBytes > maxBytes) input.pause();
-  };
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes > this.#maxBytes) this.#options.input.pause();
+  }
 
-  const takeHeld = () => {
+  #takeHeld(): void {
+    const held = this.#held;
     if (held.length === 0) return;
-    while (held.length > 0 && !isUnread() && !closed) {
+    while (held.length > 0 && !this.#isUnread && !this.#closed) {
       const chunk = held.shift() as Buffer;
-      heldBytes -= chunk.length;
-      deliver(decoder.push(chunk));
+      this.#heldBytes -= chunk.length;
+      this.#deliver(this.#decoder.push(chunk));
     }
     if (held.length > 0) return;
-    if (noInput) deliver(decoder.end());
+    const { input } = this.#options;
+    if (this.#hasNoInput) this.#deliver(this.#decoder.end());
     else if (input.isPaused()) input.resume();
-  };
+  }
 
-  const isFull = (message: Message): boolean => {
-    if (overflow === 'refuse' || !isResponse(message)) return queued() >= maxQueued;
-    return message.error === undefined && queued() > UNREAD * maxBytes;
-  };
-
-  const send = (message: Message) => {
-    if (ended || closed) throw undelivered('the connection is closed');
-    if (isFull(message)) {
-      throw new McpxError('overloaded', `${subject} does not read: ${queued()} characters wait already`);
-    }
-    const framing = options.framing ?? decoder.framing ?? 'newline';
-    if (isResponse(message) && message.result instanceof RawResult)
-      queueLarge(message.result.answer(message.id), framing);
-    else queueText(encode(message, framing));
-    traffic.sent(message);
-    if (scheduled || writing > 0) return;
-    if (traffic.isLone(message)) {
-      flush();
-      return;
-    }
-    scheduled = true;
-    if (traffic.ours > FEW) setImmediate(flush);
-    else process.nextTick(flush);
-  };
-
-  const queueText = (text: string) => {
-    checkSize(text, maxBytes, SLACK);
-    pending += text;
-  };
-
-  const queueLarge = (pieces: Buffer[], framing: Framing) => {
-    checkSize(pieces, maxBytes, SLACK);
-    const size = sizeOf(pieces);
-    const [head, tail] = framing === 'newline' ? ['', '\n'] : [`Content-Length: ${size}\r\n\r\n`, ''];
-    parts.push(pending + head, ...pieces, tail);
-    partsLength += pending.length + head.length + size + tail.length;
-    pending = '';
-  };
-
-  const takeLarge = (pieces: Buffer[]): boolean => {
-    const answered = receiver?.large?.(pieces) ?? false;
-    if (answered) traffic.answered();
+  #takeLarge(pieces: Buffer[]): boolean {
+    const answered = this.#receiver?.large?.(pieces) ?? false;
+    if (answered) this.#traffic.answered();
     return answered;
-  };
+  }
 
-  const finish = (error?: Error) => {
-    if (closed) return;
-    closed = true;
-    taken();
-    receiver?.closed(error);
-  };
-
-  const deliverInvalid = (invalid: Invalid) => {
-    reportInvalid(receiver, invalid, subject);
-    if (!options.answerInvalid || invalid.answer || ended || closed) return;
-    send({ jsonrpc: '2.0', id: invalid.id ?? null, error: { code: invalid.code, message: invalid.reason } });
-  };
-
-  const deliver = (decoded: Decoded[]) => {
+  #deliver(decoded: Decoded[]): void {
     for (const one of decoded) {
-      if (closed) return;
+      if (this.#closed) return;
       if (one.message) {
-        traffic.received(one.message);
-        receiver?.message(one.message);
-      } else deliverInvalid(one.invalid);
+        this.#traffic.received(one.message);
+        this.#receiver?.message(one.message);
+      } else this.#deliverInvalid(one.invalid);
     }
-  };
+  }
 
-  const inputOver = () => {
-    if (closed || noInput) return;
-    noInput = true;
-    if (options.inputEnded) options.inputEnded();
-    else finish();
-  };
+  #deliverInvalid(invalid: Invalid): void {
+    const { subject = 'the peer', answerInvalid } = this.#options;
+    reportInvalid(this.#receiver, invalid, subject);
+    if (!answerInvalid || invalid.answer || this.#ended || this.#closed) return;
+    this.send({ jsonrpc: '2.0', id: invalid.id ?? null, error: { code: invalid.code, message: invalid.reason } });
+  }
 
-  const end = () =>
-    new Promise<void>((resolve) => {
-      ended = true;
-      if (output.destroyed || output.writableFinished) return resolve();
-      // The 'close' event covers an output that fails before it has finished.
-      output.once('close', resolve);
-      for (const part of taken()) output.write(part);
-      output.end(resolve);
-    });
+  #inputOver(): void {
+    if (this.#closed || this.#hasNoInput) return;
+    this.#hasNoInput = true;
+    if (this.#options.inputEnded) this.#options.inputEnded();
+    else this.#finish();
+  }
 
-  return {
-    get queued() {
-      return closed ? 0 : queued() + heldBytes;
-    },
-    start(to) {
-      receiver = to;
-      // EPIPE and similar errors only mean that the peer has disconnected.
-      output.on('error', (error: NodeJS.ErrnoException) => finish(isHangup(error) ? undefined : error));
-      input.on('data', (chunk: Buffer) => {
-        options.read?.(chunk.length);
-        take(chunk);
-      });
-      input.on('error', finish);
-      input.once('end', () => {
-        if (held.length === 0) deliver(decoder.end());
-        inputOver();
-      });
-      input.once('close', inputOver);
-    },
-    send,
-    end,
-    async close() {
-      await within(FLUSH_WAIT, end());
-      finish();
-      input.destroy();
-      output.destroy();
-    },
-  };
+  #finish(error?: Error): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#output.clear();
+    this.#receiver?.closed(error);
+  }
 }
 
 function isHangup(error: NodeJS.ErrnoException): boolean {

@@ -409,7 +409,7 @@ describe('an upstream that misbehaves', () => {
     let heard = 0;
     const upstream = connection(serverSpec(), {
       events: {
-        notification: (method) => {
+        notification: ({ method }) => {
           heard += method === 'notifications/message' ? 1 : 0;
         },
       },

@@ -37,7 +37,7 @@ async function startHttp(port: number, transport = 'streamableHttp'): Promise<()
 /** The behaviour that both transports share. */
 async function check(spec: ConnectionOptions['spec']): Promise<void> {
   const notifications: string[] = [];
-  const upstream = connection(spec, { events: { notification: (method) => notifications.push(method) } });
+  const upstream = connection(spec, { events: { notification: ({ method }) => notifications.push(method) } });
   const handshake = await upstream.connect();
   expect(handshake.protocolVersion).toBe('2025-11-25');
   expect(handshake.capabilities).toHaveProperty('tools');

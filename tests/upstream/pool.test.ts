@@ -82,9 +82,9 @@ describe('a pool', () => {
     const heard: unknown[] = [];
     const upstreams = pool([named('a'), named('b')], {
       events: {
-        state: (server, state) => heard.push([server, state.kind]),
-        notification: (server, { method, params }) => heard.push([server, method, params]),
-        request: async (server, { method }) => ({ server, method }),
+        state: ({ kind }, { name }) => heard.push([name, kind]),
+        notification: ({ method, params }, { name }) => heard.push([name, method, params]),
+        request: async ({ method }, _, { name: server }) => ({ server, method }),
       },
     });
     await call(get(upstreams, 'b'), 'flood', { count: 1 });

@@ -1,6 +1,6 @@
 /** Messages over the size limit are not sent. */
 import { expect, test } from 'vitest';
-import { checkSize } from '../../src/wire/size-limit.ts';
+import { checkSize } from '../../src/wire/message.ts';
 
 test.each<[what: string, written: string | Buffer[], slack: number | undefined, fits: boolean]>([
   ['as many bytes as the bound', 'x'.repeat(90), undefined, true],

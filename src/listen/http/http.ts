@@ -6,18 +6,11 @@ import { messageOf } from '../../errors.ts';
 import { canOpen, handleLimit } from '../../file-handles.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Authenticator, Principal } from '../../policy/auth.ts';
-import { createRate, NO_RATE } from '../../policy/rate-limit.ts';
-import { createShares } from '../../policy/shares.ts';
 import { INTERNAL_ERROR } from '../../wire/message.ts';
 import type { Administration, Gateway } from '../app-api.ts';
-import { createEndedSessions } from '../mcp/ended-sessions.ts';
-import { createHeldCalls } from '../mcp/held-calls.ts';
 import { type McpDeps, withinRate } from '../mcp/mcp-request.ts';
-import { createRequestStateCodec } from '../mcp/request-state.ts';
 import type { SecretKey } from '../mcp/secret-key.ts';
-import { createSessionIds } from '../mcp/session-id.ts';
-import { createSessions, type SessionEntry } from '../mcp/sessions.ts';
-import { createParking } from '../mcp/sse-stream.ts';
+import type { SessionEntry } from '../mcp/sessions.ts';
 import { shareWithAccept } from './accept.ts';
 import { createTracer, type RequestTrace } from './access-log.ts';
 import { bind } from './bind.ts';
@@ -27,6 +20,7 @@ import { crossOrigin } from './cors.ts';
 import { rejectRequest, sendError } from './error-response.ts';
 import { clientAddress, malformedHost, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
 import { closeIdle } from './keep-alive.ts';
+import { createMcpDeps, limitsOf } from './mcp-deps.ts';
 import { createOpenRequests } from './open-requests.ts';
 import type { Serve, Served } from './route.ts';
 import { findRoute } from './routes.ts';
@@ -69,72 +63,24 @@ const MAX_HEADERS = 16 * 1024;
 const MAX_URL = 8 * 1024;
 /** File handles that must remain free when a connection is admitted. */
 const SPARE_HANDLES = 4;
-/** Bytes of request bodies held at once; at least `LEAST_BODIES` bodies of the maximum size. */
-const MAX_BODIES = 256 * 1024 * 1024;
-const LEAST_BODIES = 4;
 /** Milliseconds that responses in progress may take after a stop. */
 const DRAIN = 3000;
 
 export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
-  const { arrival = REQUEST_TIMEOUT } = options;
-  const { host, port } = options.settings;
-  refuseOpenBind(host, options.auth.required);
-  const server = createServer({
-    maxHeaderSize: MAX_HEADERS,
-    // Two Host headers are joined to a list, which is rejected; without this the first one would count.
-    joinDuplicateHeaders: true,
-    // A request without Host gets an error with a reason from mcpx instead of Node's.
-    requireHostHeader: false,
-    headersTimeout: Math.min(HEADERS_TIMEOUT, arrival),
-    requestTimeout: arrival,
-    connectionsCheckingInterval: Math.min(CHECK_INTERVAL, arrival / 2),
-  });
   const { gateway, settings, log } = options;
-  const parking = createParking();
+  const { host, port } = settings;
+  refuseOpenBind(host, options.auth.required);
+  const server = createHttpServer(options);
   const limits = { ...settings };
-  const identity = identify(options, () => served.auth);
-  const sessions: McpDeps['sessions'] = createSessions(limits, {
-    swept: parking.sweep,
-    ended: (one) => one.kind === 'streamable' && one.claims && identity.ended.add(one.claims),
-  });
-  const heldCalls = createHeldCalls();
-  const stateCodec = createRequestStateCodec(options.secretKey);
+  const mcp = createMcpDeps(options, limits, () => served.auth);
+  const { sessions } = mcp;
   const stopping = new AbortController();
-  const bodies = createShares(Math.max(MAX_BODIES, LEAST_BODIES * settings.maxBody));
-  const mcp: McpDeps = {
-    gateway,
-    ...limitsOf(settings),
-    ...identity,
-    bodies,
-    sessions,
-    parking,
-    heldCalls,
-    stateCodec,
-    log,
-  };
   const unauthorized = createUnauthorized({ log });
   const served: Served = { ...options, mcp, live: new Map(), unauthorized, stopping: stopping.signal };
-  const underWay = createOpenRequests(createSlowReaders({ log }));
-  const tracer = createTracer({
-    ...{ log, emit: gateway.emit, underWay },
-    from: (request) => clientAddress(request, served.settings.trustProxy),
-  });
-  answerClientError(server, tracer);
-  const endIdle = closeIdle(server, { since: tracer.idleSince });
-  const connections = boundConnections(server, {
-    ...{ most: options.connections ?? connectionBound(handleLimit()), idleSince: tracer.idleSince, log },
-    hasHandles: () => canOpen(SPARE_HANDLES),
-  });
-  const take = shareWithAccept(server, (arrival: Arrival) => exchange(arrival, served));
-  const receive = (request: IncomingMessage, response: ServerResponse) => {
-    if (!request.url?.startsWith('/')) request.url = originForm(request);
-    take({ request, response, trace: tracer.begin(request, response), connections });
-  };
-  server.on('request', receive);
-  server.on('checkContinue', receive);
+  const release = receiveRequests(server, served, options);
   await bind(server, host, port).catch((error) => {
     sessions.close('');
-    endIdle();
+    release();
     throw error;
   });
   server.on('error', (error) => log.error(`the listener failed: ${messageOf(error)}`));
@@ -154,31 +100,50 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       stopping.abort();
       for (const stream of served.live.keys()) stream.end();
       return stop(server, sessions).finally(() => {
-        heldCalls.close();
-        underWay.close();
-        endIdle();
+        mcp.heldCalls.close();
+        release();
       });
     },
   };
 }
 
-/** Creates the parts that identify sessions, including those of other processes. */
-function identify(
-  { secretKey, endedFolder: folder, log }: HttpOptions,
-  auth: () => Authenticator,
-): Pick<McpDeps, 'ids' | 'ended' | 'resuming' | 'fingerprint'> {
-  const fingerprint = (principal: Principal | undefined) => auth().fingerprint(principal);
-  return {
-    ids: createSessionIds(secretKey),
-    ended: createEndedSessions({ folder, log }),
-    resuming: new Map(),
-    fingerprint,
-  };
+function createHttpServer({ arrival = REQUEST_TIMEOUT }: HttpOptions): Server {
+  return createServer({
+    maxHeaderSize: MAX_HEADERS,
+    // Two Host headers are joined to a list, which is rejected; without this the first one would count.
+    joinDuplicateHeaders: true,
+    // A request without Host gets an error with a reason from mcpx instead of Node's.
+    requireHostHeader: false,
+    headersTimeout: Math.min(HEADERS_TIMEOUT, arrival),
+    requestTimeout: arrival,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL, arrival / 2),
+  });
 }
 
-/** Returns the limits that change with the settings. */
-function limitsOf({ maxBody, rate }: Settings['http']): Pick<McpDeps, 'maxBody' | 'rate'> {
-  return { maxBody, rate: rate === null ? NO_RATE : createRate({ rate }) };
+/** Admits connections and serves their requests. Returns the function that releases what this needs after the stop. */
+function receiveRequests(server: Server, served: Served, { gateway, log, connections: most }: HttpOptions): () => void {
+  const underWay = createOpenRequests(createSlowReaders({ log }));
+  const tracer = createTracer({
+    ...{ log, emit: gateway.emit, underWay },
+    from: (request) => clientAddress(request, served.settings.trustProxy),
+  });
+  answerClientError(server, tracer);
+  const endIdle = closeIdle(server, { since: tracer.idleSince });
+  const connections = boundConnections(server, {
+    ...{ most: most ?? connectionBound(handleLimit()), idleSince: tracer.idleSince, log },
+    hasHandles: () => canOpen(SPARE_HANDLES),
+  });
+  const take = shareWithAccept(server, (arrival: Arrival) => exchange(arrival, served));
+  const receive = (request: IncomingMessage, response: ServerResponse) => {
+    if (!request.url?.startsWith('/')) request.url = originForm(request);
+    take({ request, response, trace: tracer.begin(request, response), connections });
+  };
+  server.on('request', receive);
+  server.on('checkContinue', receive);
+  return () => {
+    underWay.close();
+    endIdle();
+  };
 }
 
 interface Arrival {

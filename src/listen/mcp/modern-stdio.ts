@@ -20,7 +20,7 @@ type Notify = (method: string, params?: Params) => void;
 
 export interface ModernStdioOptions {
   profile: string;
-  /** Opens a front for this client. */
+  /** Opens a session for this client. */
   open(notify: Notify): Session;
   /** Sends a notification to the client. */
   notify: Notify;
@@ -40,7 +40,7 @@ interface Listener {
   uris: unknown[];
 }
 
-/** A front for one set of client info and capabilities, which usually is the same in all requests. */
+/** A session for one set of client info and capabilities, which usually is the same in all requests. */
 interface Face {
   session: Session;
   listeners: Set<Listener>;
@@ -51,65 +51,52 @@ interface Face {
 /** The client info and capabilities without the log level, which applies to one request only. */
 type Who = Omit<Envelope, 'logLevel'>;
 
-/** Maximum number of fronts for a client whose info varies; a front with a request in progress is kept beyond it. */
+/** Maximum number of sessions for a client whose info varies; one with a request in progress is kept beyond it. */
 const MAX_FACES = 8;
 /** Maximum number of subscriptions. */
 const MAX_LISTENERS = 100;
 const TOO_MANY = -32000;
 
-export function createModernStdio({ profile, open, notify }: ModernStdioOptions): ModernStdio {
-  const faces = new Map<string, Face>();
-  const over = new AbortController();
-  const deps = { heldCalls: createHeldCalls(), stateCodec: createRequestStateCodec() };
+export function createModernStdio(options: ModernStdioOptions): ModernStdio {
+  return new ModernClient(options);
+}
 
-  const openFace = (): Face => {
-    const listeners = new Set<Listener>();
-    const tell: Notify = (method, params) => {
-      for (const { news } of listeners) news.tell(method, params);
-    };
-    return { listeners, session: open(tell), requests: new Set() };
-  };
+class ModernClient implements ModernStdio {
+  readonly #options: ModernStdioOptions;
+  readonly #faces = new Map<string, Face>();
+  readonly #over = new AbortController();
+  readonly #deps = { heldCalls: createHeldCalls(), stateCodec: createRequestStateCodec() };
 
-  /** Closes the fronts that have been unused for the longest time. */
-  const tidy = () => {
-    for (const [key, { session, requests }] of faces) {
-      if (faces.size <= MAX_FACES) return;
-      if (requests.size > 0) continue;
-      faces.delete(key);
-      session.close();
-    }
-  };
+  constructor(options: ModernStdioOptions) {
+    this.#options = options;
+  }
 
-  /** Sets the lowest log level of all requests in progress; messages are then filtered for each request. */
-  const setLevel = ({ session, requests }: Face) => {
-    const levels = [...requests].map(({ logLevel }) => logLevel).filter(isLogLevel);
-    const [level] = levels.sort((one, other) => levelRank(one) - levelRank(other));
-    const request = { method: 'logging/setLevel', params: { level } };
-    if (level !== undefined) void session.front.request(request, { signal: over.signal });
-  };
+  async serve(request: RpcRequest, incoming: Incoming): Promise<unknown> {
+    // The cancellation may have arrived in the same chunk as the request.
+    if (incoming.signal.aborted) throw cancelled(request.method);
+    const envelope = readEnvelope(request);
+    if ('code' in envelope) throw refused(envelope);
+    const unknown = unknownMethod(request);
+    if (unknown !== undefined) throw refused(unknown);
+    return request.method === 'subscriptions/listen'
+      ? this.#listen(request, envelope, incoming)
+      : this.#call(request, envelope, incoming);
+  }
 
-  /** Returns the front for one request, until it is closed. */
-  const enter = (who: Who, logLevel?: string): Session & Pick<Face, 'listeners'> => {
-    const key = JSON.stringify(who);
-    const face = faces.get(key) ?? openFace();
-    faces.delete(key);
-    faces.set(key, face);
-    const { listeners, requests, session } = face;
-    const request = { logLevel };
-    requests.add(request);
-    tidy();
-    if (logLevel !== undefined) setLevel(face);
-    const close = () => {
-      requests.delete(request);
-      tidy();
-    };
-    return { front: session.front, listeners, close };
-  };
+  release(): void {
+    this.#over.abort();
+  }
 
-  async function call(request: RpcRequest, envelope: Envelope, incoming: Incoming): Promise<unknown> {
+  close(): void {
+    this.#deps.heldCalls.close();
+    for (const { session } of this.#faces.values()) session.close();
+  }
+
+  async #call(request: RpcRequest, envelope: Envelope, incoming: Incoming): Promise<unknown> {
+    const { profile, notify } = this.#options;
     const { logLevel, ...who } = envelope;
-    const place = { principal: undefined, profile, open: () => enter(who, logLevel) };
-    const turn = serveModernRequest(request, who, place, deps);
+    const place = { principal: undefined, profile, open: () => this.#enter(who, logLevel) };
+    const turn = serveModernRequest(request, who, place, this.#deps);
     if ('code' in turn) throw refused(turn);
     const { round } = turn;
     incoming.signal.addEventListener('abort', () => round.abort('the client cancelled the request'), { once: true });
@@ -124,19 +111,15 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     return answer.result;
   }
 
-  async function listen(
-    request: RpcRequest,
-    { logLevel: _, ...who }: Envelope,
-    { signal }: Incoming,
-  ): Promise<unknown> {
+  async #listen(request: RpcRequest, { logLevel: _, ...who }: Envelope, { signal }: Incoming): Promise<unknown> {
     const wanted = request.params?.notifications;
     if (!isRecord(wanted)) throw new RpcError(INVALID_PARAMS, '"notifications" must be an object');
-    const count = [...faces.values()].reduce((sum, { listeners }) => sum + listeners.size, 0);
+    const count = [...this.#faces.values()].reduce((sum, { listeners }) => sum + listeners.size, 0);
     if (count >= MAX_LISTENERS) throw new RpcError(TOO_MANY, 'too many subscriptions are open');
-    const opened = enter(who);
+    const opened = this.#enter(who);
     const { front, listeners } = opened;
     const stamp = { [`${META}subscriptionId`]: request.id };
-    const hear: Notify = (method, params) => notify(method, stamped(params, stamp));
+    const hear: Notify = (method, params) => this.#options.notify(method, stamped(params, stamp));
     const listener: Listener = { news: createNews(hear), uris: [] };
     listeners.add(listener);
     const ask = (method: string, uri: unknown, until: CancelSignal) =>
@@ -147,7 +130,7 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
       const honoured = await honour(wanted, capabilities, (uri) => ask('resources/subscribe', uri, signal));
       if (Array.isArray(honoured.resourceSubscriptions)) listener.uris = honoured.resourceSubscriptions;
       if (!signal.aborted) hear('notifications/subscriptions/acknowledged', { notifications: honoured });
-      if (begin(listener, honoured)) await aborted(signal, over.signal);
+      if (begin(listener, honoured)) await aborted(signal, this.#over.signal);
       return complete('', {}, { ...stamp, [`${META}serverInfo`]: hello.serverInfo });
     } finally {
       listeners.delete(listener);
@@ -160,24 +143,49 @@ export function createModernStdio({ profile, open, notify }: ModernStdioOptions)
     }
   }
 
-  return {
-    async serve(request, incoming) {
-      // The cancellation may have arrived in the same chunk as the request.
-      if (incoming.signal.aborted) throw cancelled(request.method);
-      const envelope = readEnvelope(request);
-      if ('code' in envelope) throw refused(envelope);
-      const unknown = unknownMethod(request);
-      if (unknown !== undefined) throw refused(unknown);
-      return request.method === 'subscriptions/listen'
-        ? listen(request, envelope, incoming)
-        : call(request, envelope, incoming);
-    },
-    release: () => over.abort(),
-    close() {
-      deps.heldCalls.close();
-      for (const { session } of faces.values()) session.close();
-    },
-  };
+  /** Returns the session for one request, until it is closed. */
+  #enter(who: Who, logLevel?: string): Session & Pick<Face, 'listeners'> {
+    const key = JSON.stringify(who);
+    const face = this.#faces.get(key) ?? this.#openFace();
+    this.#faces.delete(key);
+    this.#faces.set(key, face);
+    const { listeners, requests, session } = face;
+    const request = { logLevel };
+    requests.add(request);
+    this.#tidy();
+    if (logLevel !== undefined) this.#setLevel(face);
+    const close = () => {
+      requests.delete(request);
+      this.#tidy();
+    };
+    return { front: session.front, listeners, close };
+  }
+
+  #openFace(): Face {
+    const listeners = new Set<Listener>();
+    const tell: Notify = (method, params) => {
+      for (const { news } of listeners) news.tell(method, params);
+    };
+    return { listeners, session: this.#options.open(tell), requests: new Set() };
+  }
+
+  /** Closes the sessions that have been unused for the longest time. */
+  #tidy(): void {
+    for (const [key, { session, requests }] of this.#faces) {
+      if (this.#faces.size <= MAX_FACES) return;
+      if (requests.size > 0) continue;
+      this.#faces.delete(key);
+      session.close();
+    }
+  }
+
+  /** Sets the lowest log level of all requests in progress; messages are then filtered for each request. */
+  #setLevel({ session, requests }: Face): void {
+    const levels = [...requests].map(({ logLevel }) => logLevel).filter(isLogLevel);
+    const [level] = levels.sort((one, other) => levelRank(one) - levelRank(other));
+    const request = { method: 'logging/setLevel', params: { level } };
+    if (level !== undefined) void session.front.request(request, { signal: this.#over.signal });
+  }
 }
 
 /** Starts delivery of the acknowledged notifications; returns false if there are none. */

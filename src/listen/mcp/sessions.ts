@@ -58,85 +58,111 @@ export interface SessionEvents<M> {
   ended?(member: M): void;
 }
 
-export function createSessions<M extends SessionEntry>(
-  limits: Limits,
-  { swept, ended }: SessionEvents<M> = {},
-): Sessions<M> {
-  const members = new Map<string, Entry<M>>();
-  const idle = () => [...members.values()].filter(({ member }) => !member.busy).sort((a, b) => a.used - b.used);
+export function createSessions<M extends SessionEntry>(limits: Limits, events: SessionEvents<M> = {}): Sessions<M> {
+  return new SessionTable(limits, events);
+}
 
-  const countSessions = () => {
+class SessionTable<M extends SessionEntry> implements Sessions<M> {
+  readonly #limits: Limits;
+  readonly #events: SessionEvents<M>;
+  readonly #members = new Map<string, Entry<M>>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(limits: Limits, events: SessionEvents<M>) {
+    this.#limits = limits;
+    this.#events = events;
+    const interval = Math.max(10, Math.min(SWEEP, limits.sessionIdle / 2));
+    this.#timer = setInterval(() => this.#sweep(), interval).unref();
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  room(principal: Principal | undefined): Full | undefined {
+    const { sessionsPerToken, maxSessions } = this.#limits;
+    const counts = this.#countSessions();
+    const own = counts.get(principal) ?? 0;
+    const isOwn = (member: M) => member.principal === principal;
+    if (principal !== undefined && own >= sessionsPerToken)
+      return this.#full(429, 'this token has too many sessions', isOwn);
+    if (this.#members.size < maxSessions) return undefined;
+    // Ends the idlest session of the principal with the most sessions, so that no principal loses one to another that
+    // has more.
+    const candidates = this.#idle();
+    const [idlest] = candidates
+      .filter(({ member }) => (counts.get(member.principal) ?? 0) >= own)
+      .sort((a, b) => (counts.get(b.member.principal) ?? 0) - (counts.get(a.member.principal) ?? 0));
+    if (idlest === undefined && candidates.length > 0)
+      return this.#full(429, 'all sessions of this token are in use, and there is room for no more', isOwn);
+    if (idlest === undefined) return this.#full(503, 'there are too many sessions, all of them in use', () => true);
+    this.end(idlest.member, 'another session needed the room');
+    return undefined;
+  }
+
+  newId(): string {
+    return randomBytes(24).toString('base64url');
+  }
+
+  add(member: M): void {
+    this.#members.set(member.id, { member, used: Date.now() });
+  }
+
+  find(id: string, principal: Principal | undefined): M | undefined {
+    const entry = this.#members.get(id);
+    if (entry === undefined || entry.member.principal !== principal) return undefined;
+    entry.used = Date.now();
+    return entry.member;
+  }
+
+  end(member: M, reason: string): void {
+    if (this.#remove(member, reason)) this.#events.ended?.(member);
+  }
+
+  expel(mayStay: (member: M) => boolean, reason: string): void {
+    for (const { member } of [...this.#members.values()]) if (!mayStay(member)) this.end(member, reason);
+  }
+
+  release(reason: string): void {
+    for (const { member } of this.#members.values()) if (!member.calling) this.#remove(member, reason);
+  }
+
+  close(reason: string): void {
+    clearInterval(this.#timer);
+    for (const { member } of this.#members.values()) this.#remove(member, reason);
+  }
+
+  #idle(): Entry<M>[] {
+    return [...this.#members.values()].filter(({ member }) => !member.busy).sort((a, b) => a.used - b.used);
+  }
+
+  #countSessions(): Map<Principal | undefined, number> {
     const counts = new Map<Principal | undefined, number>();
-    for (const { member } of members.values()) counts.set(member.principal, (counts.get(member.principal) ?? 0) + 1);
+    for (const { member } of this.#members.values())
+      counts.set(member.principal, (counts.get(member.principal) ?? 0) + 1);
     return counts;
-  };
+  }
 
-  const remove = (member: M, reason: string): boolean => {
-    const isHere = members.delete(member.id);
+  #remove(member: M, reason: string): boolean {
+    const isHere = this.#members.delete(member.id);
     if (isHere) member.end(reason);
     return isHere;
-  };
-  const end = (member: M, reason: string) => {
-    if (remove(member, reason)) ended?.(member);
-  };
-  const sweep = () => {
-    const oldest = Date.now() - limits.sessionIdle;
-    for (const entry of [...members.values()]) {
+  }
+
+  #sweep(): void {
+    const oldest = Date.now() - this.#limits.sessionIdle;
+    for (const entry of [...this.#members.values()]) {
       if (entry.member.busy) entry.used = Date.now();
-      else if (entry.used <= oldest) end(entry.member, 'the session was idle for too long');
+      else if (entry.used <= oldest) this.end(entry.member, 'the session was idle for too long');
     }
-    swept?.();
-  };
-  const timer = setInterval(sweep, Math.max(10, Math.min(SWEEP, limits.sessionIdle / 2))).unref();
+    this.#events.swept?.();
+  }
 
-  const full = (status: Full['status'], message: string, among: (member: M) => boolean): Full => {
-    const idlest = idle().find(({ member }) => among(member));
-    const wait = idlest === undefined ? SWEEP : idlest.used + limits.sessionIdle - Date.now();
-    const hint = `end sessions with DELETE when they are no longer needed; "http.${status === 429 ? 'sessionsPerToken' : 'maxSessions'}" in the config is the bound`;
+  #full(status: Full['status'], message: string, among: (member: M) => boolean): Full {
+    const idlest = this.#idle().find(({ member }) => among(member));
+    const wait = idlest === undefined ? SWEEP : idlest.used + this.#limits.sessionIdle - Date.now();
+    const setting = status === 429 ? 'sessionsPerToken' : 'maxSessions';
+    const hint = `end sessions with DELETE when they are no longer needed; "http.${setting}" in the config is the bound`;
     return { status, message, hint, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
-  };
-
-  return {
-    get size() {
-      return members.size;
-    },
-    room(principal) {
-      const counts = countSessions();
-      const own = counts.get(principal) ?? 0;
-      const isOwn = (member: M) => member.principal === principal;
-      if (principal !== undefined && own >= limits.sessionsPerToken)
-        return full(429, 'this token has too many sessions', isOwn);
-      if (members.size < limits.maxSessions) return undefined;
-      // Ends the idlest session of the principal with the most sessions, so that no principal loses one to another that
-      // has more.
-      const candidates = idle();
-      const [idlest] = candidates
-        .filter(({ member }) => (counts.get(member.principal) ?? 0) >= own)
-        .sort((a, b) => (counts.get(b.member.principal) ?? 0) - (counts.get(a.member.principal) ?? 0));
-      if (idlest === undefined && candidates.length > 0)
-        return full(429, 'all sessions of this token are in use, and there is room for no more', isOwn);
-      if (idlest === undefined) return full(503, 'there are too many sessions, all of them in use', () => true);
-      end(idlest.member, 'another session needed the room');
-      return undefined;
-    },
-    newId: () => randomBytes(24).toString('base64url'),
-    add: (member) => void members.set(member.id, { member, used: Date.now() }),
-    find(id, principal) {
-      const entry = members.get(id);
-      if (entry === undefined || entry.member.principal !== principal) return undefined;
-      entry.used = Date.now();
-      return entry.member;
-    },
-    end,
-    expel(mayStay, reason) {
-      for (const { member } of [...members.values()]) if (!mayStay(member)) end(member, reason);
-    },
-    release(reason) {
-      for (const { member } of members.values()) if (!member.calling) remove(member, reason);
-    },
-    close(reason) {
-      clearInterval(timer);
-      for (const { member } of members.values()) remove(member, reason);
-    },
-  };
+  }
 }

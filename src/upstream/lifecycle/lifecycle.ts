@@ -13,7 +13,8 @@ import { createOpenTransports, type OpenTransports } from './open-transports.ts'
 import { retryDelay, STABLE_AFTER } from './retry-delay.ts';
 import { inStartSlot } from './start-slot.ts';
 
-export type LifecycleOptions = ConnectionOptions & {
+export type LifecycleOptions = Omit<ConnectionOptions, 'events'> & {
+  entered(state: ConnectionState): void;
   handlers: Pick<PeerHandlers, 'request' | 'notification' | 'invalid'>;
   breaker: Pick<Breaker, 'failed' | 'connected' | 'open' | 'refusal'>;
 };
@@ -277,7 +278,7 @@ export class Lifecycle {
   #enter(state: ConnectionState): void {
     this.#state = state;
     try {
-      this.#options.events?.state?.(state);
+      this.#options.entered(state);
     } catch (error) {
       this.#options.log.debug(`a listener failed: ${messageOf(error)}`, { server: this.#name });
     }

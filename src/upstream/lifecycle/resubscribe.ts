@@ -1,7 +1,7 @@
 /** Tracks subscriptions, which are renewed on the next connection, and tasks, which keep a connection open. */
 import { BoundedMap } from '../../bounded-map.ts';
 
-import { type Task, taskIn } from '../../mcp/tasks.ts';
+import { isLasting, type Task, taskIn } from '../../mcp/tasks.ts';
 import type { Params } from '../../wire/message.ts';
 import type { Peer } from '../../wire/peer.ts';
 
@@ -20,7 +20,6 @@ export interface Resubscriber {
 
 /** The states of a finished task. */
 const DONE: ReadonlySet<string> = new Set(['completed', 'failed']);
-const LASTING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
 /** The maximum number of tracked tasks; the oldest are dropped first. */
 const MAX_TASKS = 1000;
 
@@ -45,7 +44,7 @@ export function createResubscriber(): Resubscriber {
     get hasSubscribers() {
       return subscriptions.size > 0 || isWorking();
     },
-    isLasting: (method, params) => params?.task !== undefined || LASTING.has(method) || method.startsWith('tasks/'),
+    isLasting,
     onNotification(method, params) {
       const task = method === 'notifications/tasks/status' ? taskIn(params) : undefined;
       if (task?.isOver) tasks.delete(task.id);

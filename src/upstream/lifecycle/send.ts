@@ -40,24 +40,34 @@ interface Call {
 
 type Request = Outgoing<TimedOptions>;
 
+/** Returns the function that sends requests: wait for a slot → connect → verify → send → retry once if that is safe. */
 export function createSender(deps: SenderDeps): SendRequest {
-  const { slots, shared, breaker, over } = deps;
+  const { slots, shared, breaker, lifecycle, over } = deps;
   return async (method, params, options) => {
     const { signal, timeout, client, bypassQueue } = options;
     const holder = shared ? client?.holder : undefined;
     await slots.enter({ signal, timeout, key: holder ?? client?.key, holder, bypass: bypassQueue });
     const since = performance.now();
-    const call = { method, signal, since, deadline: since + Math.min(timeout, deps.connectWait) };
+    const call: Call = { method, signal, since, deadline: since + Math.min(timeout, deps.connectWait) };
+    let request: Request = { params, options };
     let probed: (() => void) | undefined;
     try {
       if (!bypassQueue) probed = breaker.enter();
-      const result = await deliver(call, { params, options }, deps);
-      breaker.succeeded();
-      return result;
-    } catch (error) {
-      // An RPC error is a response, so the upstream is reachable.
-      if (error instanceof RpcError) breaker.succeeded();
-      throw error;
+      for (let isLast = false; ; ) {
+        const link = lifecycle.link ?? (await connect(call, deps));
+        const verified = isVerified(request, link) ? request : await verify(request, link, call, deps);
+        // The connection was replaced meanwhile.
+        if (verified === undefined) continue;
+        request = verified;
+        try {
+          const result = await send(call, request, link);
+          breaker.succeeded();
+          return result;
+        } catch (error) {
+          failed(error, { call, request, link, isLast }, deps);
+          isLast = true;
+        }
+      }
     } finally {
       probed?.();
       slots.leave(holder);
@@ -66,26 +76,24 @@ export function createSender(deps: SenderDeps): SendRequest {
   };
 }
 
-/** Connects, verifies the precondition, sends, and sends once more if that is safe. */
-async function deliver(call: Call, first: Request, deps: SenderDeps): Promise<unknown> {
-  let request = first;
-  for (let isLast = false; ; ) {
-    const link = deps.lifecycle.link ?? (await connect(call, deps));
-    const verified = isVerified(request, link) ? request : await verify(request, link, call, deps);
-    // The connection was replaced meanwhile.
-    if (verified === undefined) continue;
-    request = verified;
-    try {
-      return await send(call, request, link);
-    } catch (error) {
-      const isHarmless = mayRepeat(error, request, link, deps);
-      if (isLast || !isHarmless) {
-        countFailure(error, link, call, deps);
-        throw error;
-      }
-      isLast = true;
-    }
-  }
+interface Failed {
+  call: Call;
+  request: Request;
+  link: Link;
+  /** True if the request was sent for the second time. */
+  isLast: boolean;
+}
+
+/** Throws the error unless the request may be sent again: it was certainly not delivered, or it is idempotent. */
+function failed(error: unknown, { call, request, link, isLast }: Failed, deps: SenderDeps): void {
+  const { breaker, lifecycle } = deps;
+  // An RPC error is a response, so the upstream is reachable.
+  if (error instanceof RpcError) breaker.succeeded();
+  if (isUndelivered(error)) lifecycle.replace(link, messageOf(error));
+  const isHarmless = isUndelivered(error) || (request.options.repeatable === true && isTransport(error));
+  if (isHarmless && !isLast) return;
+  if (isTransport(error)) countFailure(error, link, call, deps);
+  throw error;
 }
 
 /**
@@ -132,15 +140,8 @@ function send({ method }: Call, { params, options }: Request, { peer, handshake 
   return peer.request(method, handshake.era === 'modern' ? withEnvelope(params, options) : params, options);
 }
 
-/** Returns true if a failed request may be sent again: it was certainly not delivered, or it is idempotent. */
-function mayRepeat(error: unknown, { options }: Request, link: Link, { lifecycle }: SenderDeps): boolean {
-  if (isUndelivered(error)) lifecycle.replace(link, messageOf(error));
-  return isUndelivered(error) || (options.repeatable === true && isTransport(error));
-}
-
 /** Counts a transport failure; after too many in a row the connection is closed. */
-function countFailure(error: unknown, link: Link, { since }: Call, { breaker, lifecycle, spec }: SenderDeps): void {
-  if (!isTransport(error)) return;
+function countFailure(error: McpxError, link: Link, { since }: Call, { breaker, lifecycle, spec }: SenderDeps): void {
   const failures = breaker.failures + 1;
   if (failures >= BREAKER_LIMIT && lifecycle.link === link) lifecycle.fail(link, error);
   else breaker.failed(error, Date.now() + retryDelay(failures, spec.reconnect.interval), since);

@@ -44,9 +44,9 @@ export function limitStart({ spec, transport, slow, signal, changed }: StartLimi
 
   const lookAtLauncher = (now: number) => {
     if (launcher === undefined) return;
-    const { pid, stderr } = transport;
+    const { pid } = transport;
     const before = fetching;
-    fetching = isFetching({ launcher, pid, stderr: stderr?.() ?? [] }) ? launcher : undefined;
+    fetching = isFetching({ launcher, pid, stderr: transport.stderr?.() ?? [] }) ? launcher : undefined;
     if (fetching !== undefined) fetchedUntil = now;
     if (fetching !== before) changed(fetching);
     if (now - fetchedUntil >= spec.startupTimeout || fetchedUntil - since >= FETCH_LIMIT) giveUp.abort();

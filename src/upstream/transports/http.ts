@@ -5,9 +5,16 @@ import { isLosslessNumber } from '../../lossless-json.ts';
 import { isModern } from '../../mcp/envelope.ts';
 import { SlotMap } from '../../slot-map.ts';
 import { type Decoded, decode, reportInvalid } from '../../wire/framing.ts';
-import { type Id, isRecord, isRequest, isResponse, type Message, type RpcResponse } from '../../wire/message.ts';
+import {
+  checkSize,
+  type Id,
+  isRecord,
+  isRequest,
+  isResponse,
+  type Message,
+  type RpcResponse,
+} from '../../wire/message.ts';
 import type { Receiver } from '../../wire/peer.ts';
-import { checkSize } from '../../wire/size-limit.ts';
 import { isUndelivered, undelivered } from '../../wire/undelivered.ts';
 import type { Authorization } from '../http/authorization.ts';
 import { createHttpClient, discard, type HttpClient, readText } from '../http/http-client.ts';

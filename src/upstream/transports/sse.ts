@@ -2,9 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { McpxError } from '../../errors.ts';
 import { decode, reportInvalid } from '../../wire/framing.ts';
-import { isRequest, type Message } from '../../wire/message.ts';
+import { checkSize, isRequest, type Message } from '../../wire/message.ts';
 import type { Receiver } from '../../wire/peer.ts';
-import { checkSize } from '../../wire/size-limit.ts';
 import { createSseDecoder } from '../../wire/sse-parser.ts';
 import { isUndelivered, undelivered } from '../../wire/undelivered.ts';
 import { consume, createHttpClient, discard, type Exchange, type HttpClient, readText } from '../http/http-client.ts';

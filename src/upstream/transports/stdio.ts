@@ -3,7 +3,7 @@ import type { Message } from '../../wire/message.ts';
 import type { Receiver } from '../../wire/peer.ts';
 import { openProcess } from '../process/process.ts';
 import { watchSilence } from './framing-detection.ts';
-import { type LaunchOf, STOP_FAST, type Transport, type TransportOptions } from './transport.ts';
+import { type LaunchOf, STOP_FAST, type StopBounds, type Transport, type TransportOptions } from './transport.ts';
 
 type StdioLaunch = LaunchOf<'stdio'>;
 
@@ -18,100 +18,134 @@ export function openStdio(launch: StdioLaunch, options: TransportOptions): Trans
     : { ...openProcess({ ...launch, framing }, options), framing };
 }
 
+function openEither(launch: StdioLaunch, options: TransportOptions): Transport {
+  return new EitherFraming(launch, options);
+}
+
 /**
  * Detects the framing with two processes: a server that expects frames reads a line as an endless header, so frames
  * have to be its first input.
  */
-function openEither(launch: StdioLaunch, options: TransportOptions): Transport {
-  const first = openProcess(launch, options);
-  const open = new Set([first]);
-  const closing: Promise<void>[] = [];
+class EitherFraming implements Transport {
+  readonly #launch: StdioLaunch;
+  readonly #options: TransportOptions;
+  readonly #first: Transport;
+  #second: Transport | undefined;
   /** The process that sent the first message; undefined until then. */
-  let chosen: Transport | undefined;
-  let second: Transport | undefined;
-  let sent: Message[] = [];
-  let receiver: Receiver | undefined;
-  let failure: Error | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  #chosen: Transport | undefined;
+  readonly #open: Set<Transport>;
+  readonly #closing: Promise<void>[] = [];
+  #sent: Message[] = [];
+  #receiver: Receiver | undefined;
+  #failure: Error | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #unwatch: () => void;
 
-  const drop = (one: Transport | undefined) => {
-    if (one !== undefined && open.delete(one)) closing.push(one.close(STOP_FAST));
-  };
-  const decide = (one: Transport) => {
-    if (chosen !== undefined) return;
-    chosen = one;
-    sent = [];
-    unwatch();
-    clearTimeout(timer);
-    drop(one === first ? second : first);
-  };
-  const ended = (one: Transport, error: Error | undefined) => {
-    if (!open.delete(one)) return;
-    if (one === first) {
-      unwatch();
-      failure = error;
+  constructor(launch: StdioLaunch, options: TransportOptions) {
+    this.#launch = launch;
+    this.#options = options;
+    this.#first = openProcess(launch, options);
+    this.#open = new Set([this.#first]);
+    this.#unwatch = watchSilence({ launch, transport: this.#first, silent: () => this.#tryFrames() });
+  }
+
+  get pid(): number | undefined {
+    return this.#current.pid;
+  }
+
+  get framing(): Transport['framing'] {
+    return this.#chosen !== undefined && this.#chosen === this.#second ? 'content-length' : undefined;
+  }
+
+  stderr(): string[] {
+    return this.#current.stderr?.() ?? [];
+  }
+
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+    this.#first.start(this.#receiverOf(this.#first));
+  }
+
+  send(message: Message): void {
+    if (this.#chosen !== undefined) {
+      this.#chosen.send(message);
+      return;
     }
-    if (open.size === 0) receiver?.closed(one === chosen ? error : (failure ?? error));
-  };
-  const from = (one: Transport): Receiver => ({
-    message(message) {
-      decide(one);
-      if (chosen === one) receiver?.message(message);
-    },
-    large(pieces) {
-      decide(one);
-      return chosen === one && (receiver?.large?.(pieces) ?? false);
-    },
-    invalid(reason) {
-      if (one === first) unwatch();
-      if (one === (chosen ?? first)) receiver?.invalid(reason);
-    },
-    failed: (id, error) => one === (chosen ?? first) && receiver?.failed?.(id, error),
-    closed: (error) => ended(one, error),
-  });
+    this.#sent.push(message);
+    for (const one of this.#open) one.send(message);
+  }
 
-  const tryFrames = () => {
-    options.log.debug('the process does not answer: a second process gets Content-Length frames', {
-      server: options.name,
+  async close(bounds?: StopBounds): Promise<void> {
+    this.#unwatch();
+    clearTimeout(this.#timer);
+    await Promise.all([...this.#closing, ...[this.#first, this.#second].map((one) => one?.close(bounds))]);
+  }
+
+  killNow(): void {
+    for (const one of [this.#first, this.#second]) one?.killNow?.();
+  }
+
+  get #current(): Transport {
+    return this.#chosen ?? this.#first;
+  }
+
+  #receiverOf(one: Transport): Receiver {
+    return {
+      message: (message) => {
+        this.#decide(one);
+        if (this.#chosen === one) this.#receiver?.message(message);
+      },
+      large: (pieces) => {
+        this.#decide(one);
+        return this.#chosen === one && (this.#receiver?.large?.(pieces) ?? false);
+      },
+      invalid: (reason) => {
+        if (one === this.#first) this.#unwatch();
+        if (one === this.#current) this.#receiver?.invalid(reason);
+      },
+      failed: (id, error) => one === this.#current && this.#receiver?.failed?.(id, error),
+      closed: (error) => this.#ended(one, error),
+    };
+  }
+
+  #decide(one: Transport): void {
+    if (this.#chosen !== undefined) return;
+    this.#chosen = one;
+    this.#sent = [];
+    this.#unwatch();
+    clearTimeout(this.#timer);
+    this.#drop(one === this.#first ? this.#second : this.#first);
+  }
+
+  #drop(one: Transport | undefined): void {
+    if (one !== undefined && this.#open.delete(one)) this.#closing.push(one.close(STOP_FAST));
+  }
+
+  #ended(one: Transport, error: Error | undefined): void {
+    if (!this.#open.delete(one)) return;
+    if (one === this.#first) {
+      this.#unwatch();
+      this.#failure = error;
+    }
+    if (this.#open.size === 0) this.#receiver?.closed(one === this.#chosen ? error : (this.#failure ?? error));
+  }
+
+  #tryFrames(): void {
+    this.#options.log.debug('the process does not answer: a second process gets Content-Length frames', {
+      server: this.#options.name,
     });
+    let second: Transport;
     try {
-      second = openProcess({ ...launch, framing: 'content-length' }, options);
+      second = openProcess({ ...this.#launch, framing: 'content-length' }, this.#options);
     } catch {
       // The first process may still answer.
       return;
     }
-    open.add(second);
-    second.start(from(second));
-    for (const message of sent) second.send(message);
-    timer = setTimeout(() => drop(second), SECOND_WAIT);
-    timer.unref();
-  };
-  const unwatch = watchSilence({ launch, transport: first, silent: tryFrames });
-
-  return {
-    get pid() {
-      return (chosen ?? first).pid;
-    },
-    get framing() {
-      return chosen !== undefined && chosen === second ? 'content-length' : undefined;
-    },
-    stderr: () => (chosen ?? first).stderr?.() ?? [],
-    start(to) {
-      receiver = to;
-      first.start(from(first));
-    },
-    send(message) {
-      if (chosen !== undefined) return chosen.send(message);
-      sent.push(message);
-      for (const one of open) one.send(message);
-    },
-    async close(bounds) {
-      unwatch();
-      clearTimeout(timer);
-      await Promise.all([...closing, ...[first, second].map((one) => one?.close(bounds))]);
-    },
-    killNow() {
-      for (const one of [first, second]) one?.killNow?.();
-    },
-  };
+    this.#second = second;
+    this.#open.add(second);
+    second.start(this.#receiverOf(second));
+    for (const message of this.#sent) second.send(message);
+    this.#timer = setTimeout(() => this.#drop(second), SECOND_WAIT);
+    this.#timer.unref();
+  }
 }

@@ -8,6 +8,7 @@ import { createEraChannel } from '../../../src/upstream/era/era-channel.ts';
 import type { Handshake } from '../../../src/upstream/handshake.ts';
 import { createModernHeaders } from '../../../src/upstream/http/request-headers.ts';
 import { openLink } from '../../../src/upstream/lifecycle/connect.ts';
+import type { ServerNotification } from '../../../src/upstream/upstream-events.ts';
 import type { Id, Message } from '../../../src/wire/message.ts';
 import type { Receiver } from '../../../src/wire/peer.ts';
 import { json, serveHttp, stream, type Wire } from '../http-world.ts';
@@ -85,7 +86,9 @@ describe('the official server of the second major', () => {
     ['http', overHttp, ['modern-only']],
   ] as const)('tells changes of its lists over %s in the modern era', async (_, specOf, flags) => {
     const heard: string[] = [];
-    const upstream = connection(await specOf(...flags), { events: { notification: (method) => heard.push(method) } });
+    const upstream = connection(await specOf(...flags), {
+      events: { notification: ({ method }) => heard.push(method) },
+    });
     await upstream.connect();
     expect(await call(upstream, 'grow')).toBe('grown');
     await until(() => heard.includes('notifications/tools/list_changed'));
@@ -97,7 +100,7 @@ describe('the official server of the second major', () => {
     ['http', overHttp],
   ] as const)('is subscribed to over %s as in the era before', async (_, specOf) => {
     const heard: unknown[] = [];
-    const notification = (method: string, params: unknown) => {
+    const notification = ({ method, params }: ServerNotification) => {
       if (method === 'notifications/resources/updated') heard.push(params);
     };
     const upstream = connection(await specOf('modern-only'), { events: { notification } });
@@ -113,8 +116,8 @@ describe('the official server of the second major', () => {
 
   test('says what it does on behalf of those who want to know, and of nobody else', async () => {
     const said: unknown[] = [];
-    const notification = (method: string, params: any) => {
-      if (method === 'notifications/message') said.push(params.data);
+    const notification = ({ method, params }: ServerNotification) => {
+      if (method === 'notifications/message') said.push(params?.data);
     };
     const upstream = connection(await overHttp('modern-only'), { events: { notification } });
     const client = { key: 'k', capabilities: {} };

@@ -34,7 +34,9 @@ describe('the stream for everything else', () => {
       if (gets < 3) end();
       return true;
     });
-    const upstream = connection(httpSpec(server.url), { events: { notification: (method) => methods.push(method) } });
+    const upstream = connection(httpSpec(server.url), {
+      events: { notification: ({ method }) => methods.push(method) },
+    });
     await upstream.connect();
     await until(() => gets === 3 && methods.length === 3);
     const asked = server.seen.filter(({ verb }) => verb === 'GET');

@@ -6,7 +6,7 @@ import { type ClientIdentity, createPool, type Pool, type PoolOptions } from '..
 import { call, cleanup, isRunning, recorder, SETTINGS, serverSpec, until } from '../world.ts';
 
 function pool(spec: StdioServer, more: Partial<PoolOptions> = {}): Pool {
-  const events = { request: (_: string, request: any, incoming: any) => incoming.about.asked(request, incoming) };
+  const events = { request: (request: any, incoming: any) => incoming.about.asked(request, incoming) };
   const created = createPool({ servers: [spec], settings: SETTINGS, log: recorder().log, events, ...more });
   cleanup(() => created.close({ eof: 0, term: 0 }));
   return created;

@@ -169,8 +169,8 @@ describe('a server per session', () => {
     const heard: unknown[] = [];
     const upstreams = pool(spec, {
       events: {
-        notification: (server, { method }, { owner }) => heard.push([server, method, owner]),
-        request: async (_, { method }, __, { owner }) => ({ method, owner }),
+        notification: ({ method }, { name, owner }) => heard.push([name, method, owner]),
+        request: async ({ method }, _, { owner }) => ({ method, owner }),
       },
     });
     await call(get(upstreams, caller('a')), 'flood', { count: 1 });
@@ -240,7 +240,7 @@ describe('a server per call', () => {
   test('runs for one call each, and not longer', async () => {
     const states: string[] = [];
     const upstreams = pool(serverSpec([], { share: 'call' }), {
-      events: { state: (_, { kind }) => states.push(kind) },
+      events: { state: ({ kind }) => states.push(kind) },
     });
     const pids = await Promise.all([1, 2, 3].map(() => pidOf(upstreams, caller('a'))));
     expect(new Set(pids).size).toBe(3);
@@ -272,7 +272,7 @@ describe('a server per call', () => {
 
 describe('while a client has a question to answer', () => {
   const answering: PoolOptions['events'] = {
-    request: async (_, request, incoming) => incoming.attribution?.onServerRequest?.(request, incoming),
+    request: async (request, incoming) => incoming.attribution?.onServerRequest?.(request, incoming),
   };
   const elicits = (key: string) => caller(key, { elicitation: {} });
 

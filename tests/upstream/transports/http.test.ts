@@ -106,7 +106,7 @@ describe('a conversation over HTTP', () => {
     });
     const upstream = connection(httpSpec(server.url), {
       events: {
-        notification: (method, params) => notifications.push([method, params]),
+        notification: ({ method, params }) => notifications.push([method, params]),
         request: async (request, incoming) => {
           origins.push(incoming.origin);
           return { roots: [request.method] };

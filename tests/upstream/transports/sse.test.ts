@@ -55,7 +55,7 @@ describe('a conversation over the old SSE transport', () => {
     });
     const notifications: string[] = [];
     const upstream = connection(sseSpec(server.url), {
-      events: { notification: (method) => notifications.push(method) },
+      events: { notification: ({ method }) => notifications.push(method) },
     });
     await upstream.connect();
     expect(await Promise.all([call(upstream, 'first'), call(upstream, 'second')])).toEqual(['first', 'second']);

@@ -54,7 +54,7 @@ describe('a conversation over WebSocket', () => {
       return false;
     });
     const heard: string[] = [];
-    const upstream = connection(wsSpec(server.url), { events: { notification: (method) => heard.push(method) } });
+    const upstream = connection(wsSpec(server.url), { events: { notification: ({ method }) => heard.push(method) } });
     await call(upstream, 'talk');
     await until(() => answers.length === 1);
     expect(heard).toEqual(['notifications/message']);
