@@ -43,17 +43,11 @@ test('a call names the command, and the same call works after it, in the session
   expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')]);
   const after = await session.exec('docs', 'whoami');
   expect([after.text.trim(), after.isError]).toEqual(['signed in as ada', false]);
-  const tokens = readFileSync(join(place.env['HOME'] ?? '', '.mcpx', 'tokens.json'), 'utf8');
+  const tokens = readFileSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json'), 'utf8');
   const [{ tokens: held }] = JSON.parse(tokens).signIns;
-  const everything = [
-    stdout,
-    stderr,
-    session.said.stdout,
-    session.said.stderr,
-    contents(place.env['HOME'] ?? ''),
-  ].join();
+  const everything = [stdout, stderr, session.said.stdout, session.said.stderr, contents(place.env.HOME ?? '')].join();
   for (const secret of [held.access, held.refresh]) expect(everything).not.toContain(secret);
-  if (!WINDOWS) expect(statSync(join(place.env['HOME'] ?? '', '.mcpx', 'tokens.json')).mode & 0o777).toBe(0o600);
+  if (!WINDOWS) expect(statSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json')).mode & 0o777).toBe(0o600);
 });
 
 test('a server that refuses only calls lists its tools before the sign-in', async () => {
