@@ -112,6 +112,26 @@ test.each([
   expect(entries(found(client, servers, key))).toEqual(expected);
 });
 
+test('Kimi Code: timeouts, filters and the variable of a token are carried over', () => {
+  const servers = {
+    a: {
+      transport: 'stdio',
+      command: 'x',
+      startupTimeoutMs: 30_000,
+      toolTimeoutMs: 90_000,
+      enabledTools: ['r_*'],
+      disabledTools: ['r_x'],
+    },
+    b: { transport: 'http', url: 'https://x.example/mcp', bearerTokenEnvVar: 'TOKEN' },
+  };
+  const kimi = found('kimi-code', servers);
+  expect(entries(kimi)).toEqual({
+    a: { command: 'x', startupTimeout: '30s', timeout: '90s', tools: { allow: ['r_*'], deny: ['r_x'] } },
+    b: { type: 'http', url: 'https://x.example/mcp', headers: { Authorization: 'Bearer ${TOKEN}' } },
+  });
+  expect(plan(kimi).notes).toEqual([]);
+});
+
 test('Gemini CLI: an excluded server is imported as disabled', () => {
   expect(entries(found('gemini-cli', { a: { command: 'x' } }, 'mcpServers', { mcp: { excluded: ['a'] } }))).toEqual({
     a: { command: 'x', disabled: true },
