@@ -37,6 +37,14 @@ export function launcherOf(spec: ServerSpec | LaunchOf<'stdio'>): string | undef
   return subcommands.length === 0 || subcommands.includes(subcommand) ? name : undefined;
 }
 
+/** Programs that start a server outside their own processes, where its processor time cannot be read. */
+const ELSEWHERE = new Set([...CONTAINERS, 'ssh', 'kubectl', 'wsl']);
+
+/** Returns true if the server does not run as a child of the command. */
+export function runsElsewhere({ command }: LaunchOf<'stdio'>): boolean {
+  return ELSEWHERE.has(programOf(command));
+}
+
 function programOf(command = ''): string {
   const file = command.split(/[\\/]/).at(-1) ?? '';
   return file.toLowerCase().replace(/\.(?:cmd|exe|bat|ps1)$/, '');

@@ -1,6 +1,6 @@
 /** Detects a process that neither answers nor works after a request: it may not understand the framing. */
 import { readFileSync } from 'node:fs';
-import { childrenOf, isFetching, launcherOf } from '../process/launcher.ts';
+import { childrenOf, isFetching, launcherOf, runsElsewhere } from '../process/launcher.ts';
 import type { LaunchOf, Transport } from './transport.ts';
 
 export interface SilenceOptions {
@@ -23,16 +23,17 @@ const WAITING = 2;
 export function watchSilence({ launch, transport, silent }: SilenceOptions): () => void {
   const launcher = launcherOf(launch);
   let since = performance.now();
-  let before = workOf(transport.pid);
+  const work = () => (runsElsewhere(launch) ? undefined : workOf(transport.pid));
+  let before = work();
   let timer: NodeJS.Timeout | undefined;
 
   const isWaiting = (now: number): boolean => {
     const stderr = transport.stderr?.() ?? [];
     if (launcher !== undefined && isFetching({ launcher, pid: transport.pid, stderr })) since = now;
-    const work = workOf(transport.pid);
-    const known = work !== undefined && before !== undefined;
-    if (known && (!work.sleeps || !before?.sleeps || work.ticks - before.ticks > WAITING)) since = now - LOOK;
-    before = work;
+    const done = work();
+    const known = done !== undefined && before !== undefined;
+    if (known && (!done.sleeps || !before?.sleeps || done.ticks - before.ticks > WAITING)) since = now - LOOK;
+    before = done;
     return now - since >= (known ? SILENCE : LONG_SILENCE);
   };
   const look = () => {

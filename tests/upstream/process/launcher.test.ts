@@ -33,11 +33,13 @@ test.each([
   expect(isFetching({ launcher: 'docker', pid: 1, stderr })).toBe(fetching);
 });
 
-/** A server that a slow `npx` starts, as soon as `finish` was called. */
-async function slowServer(flags: string[] = [], more: Partial<StdioServer> = {}) {
+/** A server that a slow launcher starts, as soon as `finish` was called. */
+async function slowServer(flags: string[] = [], more: Partial<StdioServer> = {}, launcher = 'npx') {
   const folder = await mkdtemp(join(tmpdir(), 'mcpx-npx-'));
   cleanup(() => rm(folder, { recursive: true, force: true }));
-  await symlink(fileURLToPath(new URL('../../fixtures/launchers/npx.mjs', import.meta.url)), join(folder, 'npx'));
+  const script = launcher === 'docker' ? 'docker.mjs' : 'npx.mjs';
+  const launchers = new URL('../../fixtures/launchers/', import.meta.url);
+  await symlink(fileURLToPath(new URL(script, launchers)), join(folder, launcher));
   const [launches, downloaded, log] = ['launches', 'downloaded', 'log'].map((name) => join(folder, name)) as [
     string,
     string,
@@ -48,7 +50,11 @@ async function slowServer(flags: string[] = [], more: Partial<StdioServer> = {})
     MCPX_TEST_DOWNLOADED: downloaded,
     MCPX_TEST_LAUNCHES: launches,
   };
-  const spec = stdioSpec('npx', ['-y', fixture('stdio.mjs'), `log=${log}`, ...flags], { env, ...more });
+  const first = launcher === 'docker' ? 'run' : '-y';
+  const spec = stdioSpec(launcher, [first, fixture('stdio.mjs'), `log=${log}`, ...flags], {
+    ...more,
+    env: { ...env, ...more.env },
+  });
   const lines = (file: string) => () => {
     try {
       return readFileSync(file, 'utf8').trim().split('\n');
@@ -60,6 +66,49 @@ async function slowServer(flags: string[] = [], more: Partial<StdioServer> = {})
 }
 
 const MINUTE = 60_000;
+
+describe.skipIf(process.platform === 'win32')('the first start by docker and uvx', () => {
+  test.each([
+    ['docker', { MCPX_TEST_PULLS: '1' }],
+    ['uvx', {}],
+  ])('goes on after the limit of a start while %s downloads, in one process', async (launcher, env) => {
+    const { spec, finish, launches } = await slowServer([], { env }, launcher);
+    stopClock();
+    const upstream = connection(spec);
+    const early = call(upstream, 'echo', {}).catch((error) => error);
+    await until(() => launches().length === 1);
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
+    expect(await early).toHaveProperty(
+      'message',
+      `server "x" is not ready yet: ${launcher} has been downloading it for 61 s`,
+    );
+    expect(upstream.state).toMatchObject({ kind: 'connecting', fetching: launcher });
+    finish();
+    expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
+    expect(launches()).toHaveLength(1);
+  });
+
+  test('is one container where it takes seconds to come up and its command is idle', async () => {
+    const { spec, finish, launches } = await slowServer([], {}, 'docker');
+    stopClock();
+    const upstream = connection(spec);
+    const answer = call(upstream, 'echo', { a: 1 });
+    await until(() => launches().length === 1);
+    await vi.advanceTimersByTimeAsync(4000);
+    finish();
+    expect(await answer).toEqual({ a: 1 });
+    expect(launches()).toHaveLength(1);
+  });
+
+  test('fails at once with what docker says where there is no image', async () => {
+    const { spec } = await slowServer([], { env: { MCPX_TEST_REFUSED: '1' } }, 'docker');
+    const error = await connection(spec)
+      .connect()
+      .catch((reason) => reason);
+    expect(error).toMatchObject({ code: 'unreachable' });
+    expect(error.message).toContain('pull access denied for a/b');
+  });
+});
 
 describe.skipIf(process.platform === 'win32')('the first start by npx', () => {
   test('goes on after the limit of a start while the server is downloaded, in one process', async () => {
