@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
-import { givenBy, partOf, readResult } from '../front/compact/result-values.ts';
+import { givenBy, ownTextOf, partOf, readResult } from '../front/compact/result-values.ts';
 import { compileProjection, type Projection } from '../front/compact/select.ts';
 import { type Located, locate } from '../front/compact/tool-target.ts';
 import type { ToolResult } from '../router/router.ts';
@@ -91,7 +91,7 @@ function readArgsFile(file: string): string {
   }
 }
 
-/** Prints only the selected part: text unchanged, other values as JSON. */
+/** Prints only the selected part: text and lines of a text unchanged, other values as JSON. */
 async function showPart(result: ToolResult, select: Projection, flags: Flags): Promise<number> {
   const reading = readResult(result);
   if (reading.texts.length === 0 && result.structuredContent === undefined) {
@@ -99,8 +99,9 @@ async function showPart(result: ToolResult, select: Projection, flags: Flags): P
       hint: 'run it without --select to see the result',
     });
   }
-  const { part } = partOf(givenBy(reading), select);
-  if (typeof part === 'string' && !flags.has('json')) await print(part);
+  const { part, isFromLines } = partOf(givenBy(reading), select);
+  const text = ownTextOf(part, isFromLines);
+  if (text !== undefined && !flags.has('json')) await print(text);
   else await printJson(part);
   return 0;
 }

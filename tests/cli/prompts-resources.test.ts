@@ -186,9 +186,16 @@ describe('exec --select', () => {
     expect(shown.stderr).toContain('"select" cannot be used');
   });
 
-  test('a result that is no JSON says that the tool ran', async () => {
-    expect(await mcpx('exec', '-c', offers(), 'offers.test_simple_text', '--select', 'a')).toBe(1);
-    expect(shown.stderr).toContain('the tool ran, but its result is not JSON');
+  test('selects lines of a result that is text', async () => {
+    expect(await mcpx('exec', '-c', offers(), 'offers.test_simple_text', '--select', '[:1]')).toBe(0);
+    expect(shown.stdout).toMatch(/^This is a simple text/);
+    expect(await mcpx('exec', '-c', offers(), 'offers.test_simple_text', '--select', 'length(@)', '--json')).toBe(0);
+    expect(shown.stdout).toMatch(/\n1\n$/);
+  });
+
+  test('a result without text says that the tool ran', async () => {
+    expect(await mcpx('exec', '-c', offers(), 'offers.test_image_content', '--select', 'a')).toBe(1);
+    expect(shown.stderr).toContain('the tool ran, but its result has no text');
   });
 
   test('what was odd about arguments is noted on stderr, and stdout has the answer alone', async () => {

@@ -6,7 +6,7 @@ import { MAX_TOON, renderJson } from '../../render/toon.ts';
 import { renderShape } from '../../render/type-of-value.ts';
 import type { Params } from '../../wire/message.ts';
 import { type ClientResults, RESULT_LIFE } from './result-store.ts';
-import type { Part } from './result-values.ts';
+import { ownTextOf, type Part } from './result-values.ts';
 import { exampleSelect } from './select.ts';
 
 export interface Presenting {
@@ -42,12 +42,6 @@ export async function presentPart(
   const value = typeof part === 'string' ? undefined : part;
   const texts = await present({ text, value, isRendered: own === undefined }, shaping);
   return { texts: texts ?? [textBlock(text)], isWhole: texts === undefined };
-}
-
-function ownTextOf(part: unknown, isFromLines: boolean): string | undefined {
-  if (typeof part === 'string') return part;
-  const isLines = isFromLines && Array.isArray(part) && part.length > 0;
-  return isLines && part.every((line) => typeof line === 'string') ? part.join('\n') : undefined;
 }
 
 /** The stored document of a handle: its text, and its JSON value if it has one. */

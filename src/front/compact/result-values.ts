@@ -129,3 +129,10 @@ export function partOf({ values, text, whole, wrapper }: Given, select: Projecti
   if (!isApplied && problem !== undefined) throw problem;
   return { part: null, isFromLines: false };
 }
+
+/** Returns the text of a part that is written without JSON; undefined for any other part. */
+export function ownTextOf(part: unknown, isFromLines: boolean): string | undefined {
+  if (typeof part === 'string') return part;
+  const isLines = isFromLines && Array.isArray(part) && part.length > 0;
+  return isLines && part.every((line) => typeof line === 'string') ? part.join('\n') : undefined;
+}
