@@ -2,6 +2,8 @@
  * npm run bench:search: how often the search finds the tool that a question wants, over real catalogs, for questions in
  * English and Chinese (tests/fixtures/search/queries.jsonl). Exits with 1 when something is below its bar.
  *   MCPX_CATALOGS=<folder>  the catalogs in it; without, the servers that are installed for the tests and their questions only
+ *   MCPX_SEARCH_SETS=<folder>  sets of questions in it: hit@1/5/10 beside a plain BM25 and the sum of both; the own Chinese set always
+ *   --bare                  the search without its thesaurus, to see what that is worth
  *   --verbose               the questions whose tool was not among the first five; of the held half only how many
  *   --json                  for programs
  */
@@ -13,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { openSession } from '../mcp-client.mjs';
 import { at, isMain, runMain } from '../project.mjs';
+import { hitsOf, ranksOf, readSets, setTable } from './search-sets.mjs';
 import { readCatalogs } from './token-catalogs.mjs';
 
 const BARS = { English: 0.9, Chinese: 0.75 };
@@ -71,10 +74,46 @@ export function below(groups) {
     .map(([language]) => language);
 }
 
-async function loadSearch() {
+/** Below this share of Chinese questions, or this much above the plain BM25, whichever is lower, the search fails. */
+const CHINESE_SET = { least: 0.9, above: 0.03 };
+
+/** Replaces the tables of synonyms by empty ones. */
+const withoutSynonyms = {
+  name: 'without-synonyms',
+  setup({ onLoad }) {
+    onLoad({ filter: /tables[\\/](?:one-way-)?synonyms\.json$/ }, () => ({ contents: '{}', loader: 'json' }));
+  },
+};
+
+/** Measures every set, in the half whose misses may be looked at and in the other one. */
+async function measureSets(createToolSearch, sets) {
+  const results = [];
+  for (const set of sets) {
+    const [search, scope] = [createToolSearch(), scopeOf(set.servers)];
+    const all = set.servers.reduce((sum, { tools }) => sum + tools.length, 0);
+    const rows = await ranksOf(set, async (query) => {
+      const hits = await search.find(query, scope, all);
+      return hits.map(({ server, tool, score }) => [`${server}.${tool.name}`, score]);
+    });
+    for (const half of ['open', 'held']) {
+      const own = rows.filter(({ query }) => halfOf(query) === half);
+      results.push({ name: set.name, half, questions: own.length, hits: hitsOf(own) });
+    }
+    results.push({ name: set.name, half: 'all', questions: rows.length, hits: hitsOf(rows) });
+  }
+  return results;
+}
+
+/** True if the Chinese set is below its bar. */
+export function isChineseBelow(results) {
+  const hits = results.find(({ name, half }) => name === 'chinese' && half === 'all')?.hits;
+  return hits !== undefined && hits.mcpx[1] < Math.min(CHINESE_SET.least, hits.plain[1] + CHINESE_SET.above);
+}
+
+async function loadSearch(plugins) {
   const { outputFiles } = await build({
     entryPoints: [at('src', 'catalog', 'search', 'search.ts')],
-    ...{ bundle: true, write: false, format: 'esm', platform: 'node', mainFields: ['module', 'main'] },
+    ...{ plugins, bundle: true, write: false, format: 'esm', platform: 'node', mainFields: ['module', 'main'] },
   });
   const code = Buffer.from(outputFiles[0].contents).toString('base64');
   return (await import(`data:text/javascript;base64,${code}`)).createToolSearch;
@@ -170,16 +209,20 @@ function missesOf(rows) {
 }
 
 async function main() {
-  const { values } = parseArgs({ options: { verbose: { type: 'boolean' }, json: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    options: { verbose: { type: 'boolean' }, json: { type: 'boolean' }, bare: { type: 'boolean' } },
+  });
   const folder = process.env.MCPX_CATALOGS;
   const servers = folder ? readCatalogs(folder) : await listInstalled();
   const queries = readQueries(readFileSync(at('tests', 'fixtures', 'search', 'queries.jsonl'), 'utf8'), servers);
-  const createToolSearch = await loadSearch();
+  const createToolSearch = await loadSearch(values.bare ? [withoutSynonyms] : []);
   const rows = await ask(createToolSearch, servers, queries);
   const groups = groupsOf(rows);
   const speed = await speedOf(createToolSearch, servers, queries);
+  const folders = [at('tests', 'fixtures', 'search', 'sets'), ...[process.env.MCPX_SEARCH_SETS].filter(Boolean)];
+  const sets = await measureSets(createToolSearch, folders.flatMap(readSets));
   const tools = servers.reduce((sum, server) => sum + server.tools.length, 0);
-  if (values.json) console.log(JSON.stringify({ servers: servers.length, tools, groups, speed, rows }));
+  if (values.json) console.log(JSON.stringify({ servers: servers.length, tools, groups, speed, rows, sets }));
   else {
     const source = folder
       ? `catalogs in ${folder}`
@@ -188,9 +231,10 @@ async function main() {
     console.log(
       `${speed.tools} tools: first answer ${speed.first.toFixed(0)} ms, each further one ${speed.next.toFixed(1)} ms`,
     );
+    console.log(`\n${setTable(sets)}`);
     if (values.verbose) console.log(`\n${missesOf(rows)}`);
   }
-  return below(groups).length > 0 ? 1 : 0;
+  return below(groups).length > 0 || isChineseBelow(sets) ? 1 : 0;
 }
 
 if (isMain(import.meta.url)) await runMain(main);

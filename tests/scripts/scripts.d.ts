@@ -344,7 +344,34 @@ declare module '*/scripts/bench/tasks.mjs' {
 declare module '*/scripts/bench/token-types.mjs' {
   export function invalidTypes(tools: Record<string, unknown>[]): Promise<{ checked: number; said: string }>;
 }
+declare module '*/scripts/bench/search-sets.mjs' {
+  interface SetOfQuestions {
+    servers: { name: string; tools: object[] }[];
+    queries: { query: string; want: string[] }[];
+  }
+  interface Ranks {
+    query: string;
+    mcpx: number;
+    plain: number;
+    sum: number;
+  }
+  type Hits = Record<'mcpx' | 'plain' | 'sum', number[]>;
+  export interface SetResult {
+    name: string;
+    half: string;
+    questions: number;
+    hits: Hits;
+  }
+  export function ranksOf(
+    set: SetOfQuestions,
+    search: (query: string) => Promise<(string | number)[][]>,
+  ): Promise<Ranks[]>;
+  export function hitsOf(rows: Ranks[]): Hits;
+  export function setTable(results: SetResult[]): string;
+}
 declare module '*/scripts/bench/search.mjs' {
+  import type { SetResult } from '*/scripts/bench/search-sets.mjs';
+  export function isChineseBelow(results: SetResult[]): boolean;
   interface Row {
     query: string;
     rank: number;

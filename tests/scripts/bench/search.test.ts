@@ -6,11 +6,13 @@ import {
   below,
   groupsOf,
   halfOf,
+  isChineseBelow,
   languageOf,
   readQueries,
   summaryOf,
   tableOf,
 } from '../../../scripts/bench/search.mjs';
+import { hitsOf, ranksOf, setTable } from '../../../scripts/bench/search-sets.mjs';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const TEXT = readFileSync(join(ROOT, 'tests/fixtures/search/queries.jsonl'), 'utf8');
@@ -63,6 +65,46 @@ describe('the questions in Chinese about servers in Chinese', () => {
   it('are about tools that are described in Chinese', () => {
     const described = servers.flatMap(({ tools }) => tools.map(({ description }) => description));
     expect(described.filter((text) => languageOf(text) !== 'Chinese')).toEqual([]);
+  });
+});
+
+describe('sets of questions', () => {
+  const servers = [
+    { name: 'mail', tools: [{ name: 'send_mail', description: 'Sends a mail.' }, { name: 'list_mails' }] },
+    { name: '天气', tools: [{ name: 'now', description: '查询实时天气' }] },
+  ];
+
+  it('are ranked by the search, by a plain BM25 and by the sum of both', async () => {
+    const queries = [
+      { query: 'send a mail', want: ['mail.send_mail'] },
+      { query: '天气', want: ['天气.now'] },
+      { query: 'xyzzy', want: ['mail.send_mail'] },
+    ];
+    const rows = await ranksOf({ servers, queries }, async () => [
+      ['mail.list_mails', 2],
+      ['mail.send_mail', 1],
+    ]);
+    expect(rows.map(({ mcpx, plain, sum }) => [mcpx, plain, sum])).toEqual([
+      [2, 1, 1],
+      [0, 1, 2],
+      [2, 0, 2],
+    ]);
+    expect(hitsOf(rows)).toEqual({ mcpx: [0, 2 / 3, 2 / 3], plain: [2 / 3, 2 / 3, 2 / 3], sum: [1 / 3, 1, 1] });
+    const line = setTable([{ name: 'own', half: 'all', questions: 3, hits: hitsOf(rows) }]).split('\n')[1];
+    expect(line).toMatch(/^own +all +3 +0\.000 0\.667 0\.667 +0\.667 0\.667 0\.667 +0\.333 1\.000 1\.000$/);
+  });
+
+  it('fail where Chinese is below 0.9 and below the plain BM25 + 0.03', () => {
+    const result = (mcpx: number, plain: number) => [
+      {
+        name: 'chinese',
+        half: 'all',
+        questions: 1,
+        hits: { mcpx: [0, mcpx, 1], plain: [0, plain, 1], sum: [0, 0, 0] },
+      },
+    ];
+    expect([isChineseBelow(result(0.9, 0.99)), isChineseBelow(result(0.8, 0.77))]).toEqual([false, false]);
+    expect([isChineseBelow(result(0.89, 0.9)), isChineseBelow([])]).toEqual([true, false]);
   });
 });
 
