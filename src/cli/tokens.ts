@@ -3,7 +3,7 @@ import type { App } from '../app/app.ts';
 import type { Tool } from '../catalog/listing.ts';
 import type { Config, Settings } from '../config/config.ts';
 import { menuParts } from '../front/compact/menu.ts';
-import { CLIENTS, descriptionLimit, type KnownClient } from '../front/known-clients.ts';
+import { CLIENTS, type KnownClient, menuLimit } from '../front/known-clients.ts';
 import { type Offered, offeredBy, type Seen, seenBy } from '../front/shown-to-model.ts';
 import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
 import type { ServerView } from '../router/router.ts';
@@ -147,7 +147,7 @@ async function readMenu(
 function partsOf(servers: ServerView[], { tools: [inspect] }: Offered, settings: Settings): Map<string, string> {
   const fixed = (inspect?.description ?? '').indexOf('\n\n');
   if (fixed < 0) return new Map();
-  const budget = Math.min(settings.front.menuBudget, descriptionLimit(undefined)) - fixed - 2;
+  const budget = menuLimit(settings.front, undefined) - fixed - 2;
   const { maxInstructions } = settings.compression;
   return new Map(
     menuParts(servers, { budget, maxInstructions }).flatMap(({ server, text }) =>

@@ -126,7 +126,7 @@ export interface Settings {
   front: {
     kind: FrontKind;
     dialect: 'inspect' | 'describe';
-    menuBudget: number;
+    menuBudget: number | null;
     /** null offers `exec_read` only to clients that approve tools by their annotations. */
     execSplit: boolean | null;
     structured: 'always' | 'never' | 'auto';
@@ -232,7 +232,7 @@ export const DEFAULTS: Settings = {
     statusPage: true,
     metrics: true,
   },
-  front: { kind: 'compact', dialect: 'inspect', menuBudget: 2000, execSplit: null, structured: 'auto' },
+  front: { kind: 'compact', dialect: 'inspect', menuBudget: null, execSplit: null, structured: 'auto' },
   naming: { style: 'prefix', separator: '__', maxLength: 53, onConflict: 'first-wins', resources: 'wrap' },
   compression: { schema: 'typescript', toon: 'auto', toonMinSize: 3, maxDescription: 160, maxInstructions: 300 },
   search: { usage: true },

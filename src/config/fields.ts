@@ -146,7 +146,12 @@ export const SETTINGS = {
   front: group('What clients see.', {
     kind: choice('Two tools, or every tool under its exposed name.', 'compact', 'aggregate'),
     dialect: choice('Names of the two tools: inspect and exec, or describe and call.', 'inspect', 'describe'),
-    menuBudget: whole('Characters of the description of "inspect", in which the tools are listed; at most 2048.'),
+    menuBudget: {
+      ...whole(
+        'Characters of the description of "inspect", in which the tools are listed; at most what the client shows. null = 4096 for Claude Code since 2.1.326, 2000 for others.',
+      ),
+      nullable: true,
+    },
     execSplit: {
       ...flag('Offer "exec_read" too, which runs read-only tools only; null = to clients that approve by annotations.'),
       nullable: true,

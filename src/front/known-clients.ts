@@ -186,6 +186,15 @@ export function descriptionLimit(info: Introduced): number {
   return knownClient(info)?.description ?? DESCRIPTION_LIMIT;
 }
 
+/** Characters of the menu for a client without a known limit, or with the strictest one. */
+const MENU = 2000;
+
+/** Returns the characters of the menu: as configured, or as many as the client is known to pass on. */
+export function menuLimit({ menuBudget }: Pick<Settings['front'], 'menuBudget'>, info: Introduced): number {
+  const most = descriptionLimit(info);
+  return Math.min(menuBudget ?? (most > DESCRIPTION_LIMIT ? most : MENU), most);
+}
+
 /**
  * Returns the settings of the compact front for this client: the table of clients fills the values that the config
  * leaves open.

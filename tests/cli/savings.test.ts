@@ -36,7 +36,8 @@ describe('mcpx tokens', () => {
     expect(sum('tools')).toBe(27);
     expect(sum('without')).toBe(total.without);
     expect(sum('with') + fixed).toBe(total.with);
-    expect(fixed).toBeLessThanOrEqual(300);
+    // An estimate, about a tenth above the exact number of tokens, which is at most 300.
+    expect(fixed).toBeLessThanOrEqual(340);
     expect(clients.map(({ client }: { client: string }) => client)).toContain('Claude Code');
   });
 
@@ -93,7 +94,8 @@ describe('mcpx stats', () => {
 describe('mcpx serve', () => {
   const serve = async (config: Record<string, unknown>) => {
     const file = join(home, 'config.json');
-    writeFileSync(file, JSON.stringify({ mcpServers: { math: { type: 'builtin' } }, ...config }));
+    const more = Object.fromEntries(['text', 'time', 'memory', 'json'].map((name) => [name, { type: 'builtin' }]));
+    writeFileSync(file, JSON.stringify({ mcpServers: { math: { type: 'builtin' }, ...more }, ...config }));
     const stop = new AbortController();
     const words = ['serve', file, '--port', '0'];
     const ended = runCli({ words, stdinIsTerminal: true, stop: stop.signal, atExit: () => undefined });

@@ -90,7 +90,7 @@ describe('the names of the servers', () => {
   test('are the first words of the description of inspect and of the instructions', async () => {
     const front = open({ github: { tools }, files: { tools } });
     expect(await front.description()).toMatch(/^files, github: look up their tools, run them with exec/);
-    expect(await front.instructions()).toMatch(/^files, github: MCP servers behind two tools\. /);
+    expect(await front.instructions()).toMatch(/^files, github: MCP servers behind inspect and exec\. /);
   });
 
   test('of hundreds of servers are a few and a number, within what Qwen Code shows', async () => {
@@ -103,6 +103,6 @@ describe('the names of the servers', () => {
 
   test('are left out where there is no server', async () => {
     expect(await open({}).description()).toMatch(/^Look up tools of MCP servers, /);
-    expect(await open({}).instructions()).toMatch(/^MCP servers behind two tools\. /);
+    expect(await open({}).instructions()).toMatch(/^MCP servers behind inspect and exec\. /);
   });
 });

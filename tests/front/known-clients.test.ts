@@ -6,6 +6,7 @@ import {
   DESCRIPTION_LIMIT,
   descriptionLimit,
   knownClient,
+  menuLimit,
   settingsFor,
 } from '../../src/front/known-clients.ts';
 
@@ -88,4 +89,16 @@ test('what an older version does differently takes the place of what is known of
     instructions: 2048,
     reads: 'structured',
   });
+});
+
+test.each([
+  [{ name: 'claude-code', version: '2.1.326' }, null, 4096],
+  [{ name: 'claude-code', version: '2.1.325' }, null, 2000],
+  [{ name: 'claude-code' }, null, 2000],
+  [{ name: 'some-client', version: '1' }, null, 2000],
+  [undefined, null, 2000],
+  [{ name: 'claude-code', version: '2.1.326' }, 1000, 1000],
+  [{ name: 'claude-code', version: '2.1.325' }, 3000, 2048],
+])('the menu of %j with front.menuBudget %j has up to %i characters', (client, menuBudget, expected) => {
+  expect(menuLimit({ menuBudget }, client)).toBe(expected);
 });

@@ -6,7 +6,7 @@ import { asName } from '../../render/text.ts';
 import type { RequestContext, ServerView, ToolResult } from '../../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../../wire/message.ts';
 import type { Client, Face } from '../front-interface.ts';
-import { descriptionLimit, settingsFor } from '../known-clients.ts';
+import { menuLimit, settingsFor } from '../known-clients.ts';
 import { isForClient } from '../url-elicitation.ts';
 import { dialectOf } from './dialect.ts';
 import { exec } from './exec-tool.ts';
@@ -23,7 +23,7 @@ export function compactTools(
   clientInfo?: { name: string; version?: string },
 ): Tool[] {
   const lookUp = lookText(front, servers);
-  const most = Math.min(front.menuBudget, descriptionLimit(clientInfo));
+  const most = menuLimit(front, clientInfo);
   const { maxInstructions } = compression;
   const menu = renderMenu(servers, { budget: most - lookUp.length - 2, maxInstructions });
   return toolsOf(front, servers, menu === '' ? lookUp : `${lookUp}\n\n${menu}`);

@@ -19,7 +19,9 @@ const DIALECTS = {
     inspect: 'inspect',
     exec: 'exec',
     read: 'exec_read',
-    target: (server, tool) => ({ server_name: server, tool_name: tool }),
+    // A name with a dot would be split at the wrong place.
+    target: (server, tool) =>
+      server.includes('.') ? { server_name: server, tool_name: tool } : { tool: `${server}.${tool}` },
     server: (name) => ({ server_name: name }),
   },
   describe: {

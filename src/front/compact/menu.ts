@@ -1,7 +1,7 @@
 /** The menu: lists the tools in as much detail as its budget allows; the same catalog gives the same bytes. */
 import type { Tool } from '../../catalog/listing.ts';
 import { cut, oneLine } from '../../render/text.ts';
-import { firstSentence, parameterList } from '../../render/typescript.ts';
+import { firstSentence, parameterList, renderTool } from '../../render/typescript.ts';
 import type { ServerView } from '../../router/router.ts';
 import { aboutServer } from '../instructions.ts';
 
@@ -14,7 +14,7 @@ export interface MenuOptions {
 
 /** The level of detail for a server. */
 interface Detail {
-  tools: 'count' | 'names' | 'parameters' | 'sentences';
+  tools: 'count' | 'names' | 'parameters' | 'sentences' | 'signatures';
   instructions: boolean;
 }
 
@@ -23,6 +23,9 @@ interface Line {
   detail: Detail;
   text: string;
 }
+
+/** Maximum code points of a sentence beside a signature. */
+const MAX_SENTENCE = 160;
 
 const POOREST: Detail = { tools: 'count', instructions: false };
 
@@ -35,6 +38,8 @@ const STEPS: { from: Detail['tools'][]; to: Partial<Detail> }[] = [
   { from: ['count', 'names'], to: { instructions: true } },
   { from: ['names'], to: { tools: 'parameters' } },
   { from: ['names', 'parameters'], to: { tools: 'sentences' } },
+  // With its signatures and sentences, a server needs no look-up.
+  { from: ['sentences'], to: { tools: 'signatures' } },
 ];
 
 export function renderMenu(servers: ServerView[], options: MenuOptions): string {
@@ -122,6 +127,10 @@ function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxIns
   if (tools.length === 0 || detail.tools === 'count') return `${name} (${count(tools.length)})${note}`;
   if (detail.tools === 'sentences') {
     const lines = tools.map((tool) => `\n  ${tool.name}: ${firstSentence(tool.description ?? '')}`.trimEnd());
+    return `${name}${note}${lines.join('')}`;
+  }
+  if (detail.tools === 'signatures') {
+    const lines = tools.map((tool) => `\n  ${renderTool(tool, { form: 'short', maxDescription: MAX_SENTENCE })}`);
     return `${name}${note}${lines.join('')}`;
   }
   const names = tools.map((tool) => (detail.tools === 'names' ? tool.name : withParameters(tool)));

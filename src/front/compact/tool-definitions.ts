@@ -14,27 +14,25 @@ const ANY_OBJECT = { type: 'object', additionalProperties: true };
 
 /** The order of a batch, and how a call refers to results. */
 const CALLS =
-  'in order; a failure stops the rest. {"$from":"0.items[0].id"} or "see {{0.url}}" in arguments is from result 0, "r1.id" from kept r1. each:"0.items" runs one per {"$from":"item"}; show:false hides';
+  'in order, until one fails. {"$from":"0.items[0].id"} or "{{0.url}}" in arguments: of result 0; "r1.id": of kept r1. each:"0.items": once per {"$from":"item"}. show:false hides';
 
 /** Texts of each dialect; the same handlers serve both. */
 const WORDS = {
   inspect: {
-    target: { server_name: STRING, tool_name: STRING },
-    run: { tool: STRING },
+    target: { tool: STRING },
     server: { server_name: STRING },
-    look: 'run them with exec. No arguments: servers. query: tools by what they do, with signatures. server_name: its tools; with tool_name: the full signature.',
-    instructions: 'The description of inspect lists what there is; inspect a tool for its signature, then exec it.',
+    look: 'run them with exec. Known tools need no look-up: a call that does not fit is not run, but answered with types. query: one action, "send an email". tool: "server" or "server.tool" in full. Nothing: servers.',
+    instructions: 'The description of inspect lists what there is; inspect finds the rest, exec runs it.',
   },
   describe: {
     target: { method: STRING },
-    run: { method: STRING },
     server: { method: STRING },
-    look: 'run them with call. No arguments: servers. query: tools by what they do, with signatures. method "server": its tools; "server.tool": the full signature.',
-    instructions: 'The description of describe lists what there is; describe a method for its signature, then call it.',
+    look: 'run them with call. Known tools need no look-up: a call that does not fit is not run, but answered with types. query: one action, "send an email". method: "server" or "server.tool" in full. Nothing: servers.',
+    instructions: 'The description of describe lists what there is; describe finds the rest, call runs it.',
   },
 } as const satisfies Record<
   Settings['front']['dialect'],
-  { target: Params; run: Params; server: Params; look: string; instructions: string }
+  { target: Params; server: Params; look: string; instructions: string }
 >;
 
 /**
@@ -50,10 +48,11 @@ const metaFor = (searchHint: string) => ({
 const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
 
 /** Returns the instructions. Server names come first, because some clients show the model only about 200 characters. */
-export function instructionsOf({ dialect }: Settings['front'], servers: ServerView[]): string {
+export function instructionsOf(front: Settings['front'], servers: ServerView[]): string {
   const names = someNames(servers);
-  const what = `${names === '' ? '' : `${names}: `}MCP servers behind two tools`;
-  return `${what}. ${WORDS[dialect].instructions}`;
+  const own = toolsOf(front, servers, '').map(({ name }) => name);
+  const listed = `${own.slice(0, -1).join(', ')} and ${own.at(-1)}`;
+  return `${names === '' ? '' : `${names}: `}MCP servers behind ${listed}. ${WORDS[front.dialect].instructions}`;
 }
 
 /** Returns the text before the menu. */
@@ -80,14 +79,14 @@ function someNames(servers: ServerView[]): string {
 /** `look` is the complete description of the `inspect` tool, with the menu. */
 export function toolsOf(front: Settings['front'], servers: ServerView[], look: string): Tool[] {
   const names = dialectOf(front);
-  const { target, run, server } = WORDS[front.dialect];
-  const one = { ...run, arguments: ANY_OBJECT };
+  const { target, server } = WORDS[front.dialect];
+  const one = { ...target, arguments: ANY_OBJECT };
   const runs = {
     type: 'object',
     properties: {
       ...one,
-      select: { type: 'string', description: 'JMESPath' },
-      calls: { type: 'array', items: { ...ANY_OBJECT, properties: { ...one, each: STRING } }, description: CALLS },
+      select: { type: 'string', description: "JMESPath; strings as 'x'" },
+      calls: { type: 'array', items: { ...ANY_OBJECT, properties: one }, description: CALLS },
       parallel: { type: 'boolean' },
       onError: { enum: ['continue'] },
     },
@@ -100,7 +99,7 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
       description: look,
       inputSchema: {
         type: 'object',
-        properties: { ...target, result: STRING, offset: INTEGER, limit: INTEGER, select: STRING, query: STRING },
+        properties: { ...target, query: STRING, result: STRING, select: STRING, offset: INTEGER, limit: INTEGER },
       },
       annotations: READS,
       _meta: metaFor('find, list and describe the tools of every connected MCP server'),
@@ -108,7 +107,7 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
     {
       name: names.exec,
       title: 'Run a tool',
-      description: `Run a tool found with ${names.inspect}.`,
+      description: 'Run tools.',
       inputSchema: runs,
       annotations: execAnnotations(servers),
       _meta: metaFor('run, call or execute a tool of any connected MCP server'),

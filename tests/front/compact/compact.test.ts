@@ -100,7 +100,9 @@ describe('tools/list', () => {
       tools: { name: string; description: string; _meta: unknown }[];
     };
     expect(tools.map(({ name }) => name)).toEqual(['inspect', 'exec']);
-    expect(tools[0]?.description).toContain('read_file: Read a file as text.');
+    expect(tools[0]?.description).toContain(
+      'read_file({ path: string; tail?: number }): { content: string } // Read a file as text.',
+    );
     expect(tools.every(({ _meta }) => JSON.stringify(_meta).includes('alwaysLoad'))).toBe(true);
   });
 
@@ -284,14 +286,23 @@ describe('inspect', () => {
     const { text } = open({ s: { tools: [{ name: 'add', inputSchema }] } });
     const whole = await text('inspect', { server_name: 's', tool_name: 'add' });
     const example = JSON.parse(/example: exec (.*)$/m.exec(whole)?.[1] ?? '');
-    expect(example).toMatchObject({ server_name: 's', tool_name: 'add', arguments: { items: expect.any(Array) } });
+    expect(example).toMatchObject({ tool: 's.add', arguments: { items: expect.any(Array) } });
   });
 
   test('an example that would make the answer almost as long as the JSON is left out', async () => {
-    const item = { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] };
-    const inputSchema = { type: 'object', properties: { items: { type: 'array', items: item } }, required: ['items'] };
-    const { text } = open({ s: { tools: [{ name: 'add', inputSchema }] } });
-    expect(await text('inspect', { server_name: 's', tool_name: 'add' })).not.toContain('example');
+    const item = {
+      type: 'object',
+      properties: { identifier_of_the_shelf_in_the_warehouse: { type: 'number' } },
+      required: ['identifier_of_the_shelf_in_the_warehouse'],
+    };
+    const properties = { several_items: { type: 'array', items: item } };
+    const inputSchema = { type: 'object', properties, required: ['several_items'] };
+    const { text } = open({
+      s: { tools: [{ name: 'add', description: 'Put the items into the list.', inputSchema }] },
+    });
+    const said = await text('inspect', { server_name: 's', tool_name: 'add' });
+    expect(said).toContain('identifier_of_the_shelf_in_the_warehouse: number');
+    expect(said).not.toContain('example');
   });
 
   test('a folded part is opened by the call that the answer gives', async () => {

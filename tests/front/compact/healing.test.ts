@@ -119,7 +119,7 @@ describe('what else helps', () => {
     await exec(call({ path: '/real/one.txt', api_key: 'hunter2', lines: [3] }));
     const wrong = await exec(call({ path: 5 }));
     expect(wrong).toContain(
-      'example: exec {"server_name":"files","tool_name":"read_file","arguments":{"path":"/real/one.txt","api_key":"<api_key>","lines":[3]}}',
+      'example: exec {"tool":"files.read_file","arguments":{"path":"/real/one.txt","api_key":"<api_key>","lines":[3]}}',
     );
     expect(wrong).not.toContain('hunter2');
   });
@@ -154,7 +154,7 @@ describe('what else helps', () => {
     const target = { server_name: 'files', tool_name: 'read_file' };
     expect(await inspect(target)).not.toContain('example:');
     await exec(call({}));
-    expect(await inspect(target)).toContain('example: exec {"server_name":"files","tool_name":"read_file"');
+    expect(await inspect(target)).toContain('example: exec {"tool":"files.read_file"');
   });
 
   test('so does a failure of the tool itself', async () => {

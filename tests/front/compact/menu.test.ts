@@ -30,7 +30,10 @@ describe('tiers', () => {
   const scripts = { files: { tools: [tool('read'), tool('write')], instructions: 'Reads\nand writes.' } };
 
   test.each([
-    [2000, 'files — Reads and writes.\n  read: Does a thing.\n  write: Does a thing.'],
+    [
+      2000,
+      'files — Reads and writes.\n  read({ path: string; tail?: number }) // Does a thing.\n  write({ path: string; tail?: number }) // Does a thing.',
+    ],
     [70, 'files — Reads and writes.\n  read: Does a thing.\n  write: Does a thing.'],
     [69, 'files: read(path, tail?), write(path, tail?) — Reads and writes.'],
     [40, 'files: read, write — Reads and writes.'],
@@ -126,7 +129,9 @@ test('what nobody has listed yet comes from the disk, with the same bytes', asyn
   const after = createWorld({ files: { spec, connect: () => new Promise<never>(() => undefined) } }, { store });
   await after.catalog.settle(0);
   const options = { budget: 2000, maxInstructions: 300 };
-  expect(renderMenu(after.router.servers(), options)).toBe('files — Reads.\n  read: Does a thing.');
+  expect(renderMenu(after.router.servers(), options)).toBe(
+    'files — Reads.\n  read({ path: string; tail?: number }) // Does a thing.',
+  );
   expect(renderMenu(after.router.servers(), options)).toBe(renderMenu(before.router.servers(), options));
 });
 
