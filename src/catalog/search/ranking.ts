@@ -96,21 +96,25 @@ function combine(concepts: Concept[], corpus: Corpus): { scores: Float64Array; f
     const ways = isKnown || corrections++ >= SPELT.words ? terms : corrected(terms, corpus);
     const gain = terms[0]?.words.some((word) => corpus.postings.has(word)) ? 1 : UNKNOWN;
     const best = new Float64Array(count);
-    for (const [place, term] of ways.entries()) {
-      for (const [id, score] of scoresOf(term.words, corpus).entries()) {
+    for (const [place, { words: said, weight: confidence }] of ways.entries()) {
+      const way = scoresOf(said, corpus);
+      // Typed arrays are read by index, which is ten times faster than their iterators.
+      for (let id = 0; id < count; id++) {
+        const score = way[id] as number;
         if (score === 0) continue;
-        best[id] = Math.max(best[id] ?? 0, score * Math.min(1, term.weight * gain));
-        if (place === 0) scores[id] = (scores[id] ?? 0) + TYPED * weight * score;
+        best[id] = Math.max(best[id] as number, score * Math.min(1, confidence * gain));
+        if (place === 0) scores[id] = (scores[id] as number) + TYPED * weight * score;
       }
     }
     const significance = weight * Math.max(...(terms[0]?.words ?? []).map((word) => rarityOf(word, corpus)));
     // Chinese letters and pairs that no tool has are mostly not words.
     if (isKnown || unspacedRuns(terms[0]?.words[0] ?? '').length === 0) possible += significance;
-    for (const [id, score] of best.entries()) {
+    for (let id = 0; id < count; id++) {
+      const score = best[id] as number;
       if (score === 0) continue;
-      scores[id] = (scores[id] ?? 0) + weight * score;
-      covered[id] = (covered[id] ?? 0) + significance;
-      if (significance > FIT.rare) words[id] = (words[id] ?? 0) + 1;
+      scores[id] = (scores[id] as number) + weight * score;
+      covered[id] = (covered[id] as number) + significance;
+      if (significance > FIT.rare) words[id] = (words[id] as number) + 1;
     }
   }
   const fitting = (id: number) => (covered[id] ?? 0) >= FIT.share * possible || (words[id] ?? 0) >= FIT.words;
@@ -122,9 +126,9 @@ function scoresOf(words: readonly string[], corpus: Corpus): Float64Array {
   for (const word of words) {
     const { ids, weights } = corpus.postings.get(word) ?? { ids: [], weights: [] };
     const share = (rarityOf(word, corpus) * (SATURATION + 1)) / words.length ** PHRASE;
-    for (const [at, id] of ids.entries()) {
-      const weight = weights[at] ?? 0;
-      scores[id] = (scores[id] ?? 0) + (share * weight) / (weight + SATURATION);
+    for (let at = 0; at < ids.length; at++) {
+      const [id, weight] = [ids[at] as number, weights[at] as number];
+      scores[id] = (scores[id] as number) + (share * weight) / (weight + SATURATION);
     }
   }
   return scores;
