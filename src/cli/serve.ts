@@ -19,18 +19,6 @@ interface Served {
   log: Log;
 }
 
-/** Milliseconds after which the start counts as finished. */
-const STARTED = 200;
-
-/**
- * Lets V8 inline three times as much bytecode as by default: a call crosses many small functions, and calling them takes 3 % of its time.
- * It is set at run time, because with a flag of the process V8 would reject the code cache.
- */
-async function inlineMore(): Promise<void> {
-  const { setFlagsFromString } = await import('node:v8');
-  setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000');
-}
-
 export async function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
   const listen = readListen(flags);
@@ -41,7 +29,6 @@ export async function run(invocation: Invocation): Promise<number> {
   const log = createLog(config.settings.log);
   const app = openApp(config, log, { counts: ledgerFile(), resumable: http });
   bindToProcess(app, invocation);
-  setTimeout(inlineMore, STARTED).unref();
   try {
     await (http ? serveHttp : serveStdio)(
       { app, config, load: (texts) => load({ texts, quiet: texts !== undefined }), log },
