@@ -43,14 +43,13 @@ export function search(question: string, corpus: Corpus, prior: Prior): Ranked[]
 
 function rank({ concepts, act }: Question, corpus: Corpus, prior: Prior): Ranked[] {
   const { scores, fitting } = combine(concepts, corpus);
-  const ranked: Ranked[] = [];
-  for (const [id, document] of corpus.documents.entries()) {
-    if (scores[id] === 0) continue;
-    const likely = 1 + PRIOR * prior(document.server, document.tool.name);
-    const score = (scores[id] ?? 0) * suits(act, document.act) * likely;
-    ranked.push({ ...document, score, fits: fitting(id) });
+  for (const [id, { server, tool, act: done }] of corpus.documents.entries()) {
+    if (scores[id] !== 0) scores[id] = (scores[id] ?? 0) * suits(act, done) * (1 + PRIOR * prior(server, tool.name));
   }
-  return ranked.sort((a, b) => b.score - a.score || (nameOf(a) < nameOf(b) ? -1 : 1));
+  // Of equal scores, the tool that is listed first comes first.
+  const found = [...scores.keys()].filter((id) => scores[id] !== 0);
+  found.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+  return found.map((id) => ({ ...(corpus.documents[id] as Document), score: scores[id] ?? 0, fits: fitting(id) }));
 }
 
 /** Returns the tools in the order of their place in any list.  */
