@@ -61,7 +61,7 @@ function append(content: unknown[], { head, result, note }: Slot & { note: strin
 }
 
 function structuredSlot(outcome: Outcome<ToolResult>): Params {
-  if ('skippedAfter' in outcome) return { text: 'not run', isError: true };
+  if ('skippedAfter' in outcome) return { text: `not run: call ${outcome.skippedAfter} failed`, isError: true };
   if ('shown' in outcome) return partOf(outcome.shown);
   return {
     results: outcome.elements.map(({ shown }) =>

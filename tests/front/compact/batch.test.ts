@@ -171,7 +171,7 @@ describe('a batch', () => {
       '[3] s.read not run: call 1 failed\n',
     ]);
     expect(result).toMatchObject({
-      structuredContent: { results: [{}, { isError: true }, { isError: true, text: 'not run' }, {}] },
+      structuredContent: { results: [{}, { isError: true }, { isError: true, text: 'not run: call 1 failed' }, {}] },
     });
     expect(result.isError).toBeUndefined();
     expect(sent).toHaveLength(2);
