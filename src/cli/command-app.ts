@@ -6,7 +6,7 @@ import { createCatalogStore } from '../catalog/catalog-store.ts';
 import { createLockFile, type LockFile } from '../catalog/pins/lock-file.ts';
 import { type Config, profileWord, type ServerSpec, type Settings, unchosenProfile } from '../config/config.ts';
 import { warningText } from '../config/diagnostics.ts';
-import { environmentOf } from '../config/environment.ts';
+import { environmentOf, lookup } from '../config/environment.ts';
 import { demoConfig, loadConfig } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
 import { homeFolder, sessionsFolder, tokensFile } from '../config/paths.ts';
@@ -57,6 +57,9 @@ export function readConfig(
     port,
   };
   if (flags.has('demo')) return demoConfig({ overrides });
+  // An error in the config precedes its `log.format`.
+  const isJson = logs && lookup('MCPX_LOG_FORMAT', environmentOf()) === 'json';
+  if (isJson) writeStderrAsJson();
   const files = [...(file === undefined ? [] : [file]), ...flags.values('config')];
   const { command, args } = selfCommand();
   const self = { execPath: command, http, ...(args[0] !== undefined && { script: args[0] }) };
@@ -68,7 +71,7 @@ export function readConfig(
     self,
     ...(texts && { texts }),
   });
-  if (logs && config.settings.log.format === 'json') writeStderrAsJson();
+  if (logs && !isJson && config.settings.log.format === 'json') writeStderrAsJson();
   if (created !== undefined) note(`mcpx: created the config file ${created}`);
   if (!quiet) for (const warning of config.warnings) warn(warningText(warning));
   return config;

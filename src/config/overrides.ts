@@ -15,6 +15,7 @@ export interface Overrides {
   front?: string | undefined;
   logLevel?: string | undefined;
   logFile?: string | undefined;
+  logFormat?: string | undefined;
   offline?: boolean | undefined;
   watch?: boolean | undefined;
 }
@@ -34,6 +35,12 @@ const OVERRIDES: readonly Override[] = [
   { flag: 'front', variable: 'MCPX_FRONT', to: (kind) => ({ front: { kind } }), field: inner(front, 'kind') },
   { flag: 'logLevel', variable: 'MCPX_LOG_LEVEL', to: (level) => ({ log: { level } }), field: inner(log, 'level') },
   { flag: 'logFile', variable: 'MCPX_LOG_FILE', to: (file) => ({ log: { file } }), field: inner(log, 'file') },
+  {
+    flag: 'logFormat',
+    variable: 'MCPX_LOG_FORMAT',
+    to: (format) => ({ log: { format } }),
+    field: inner(log, 'format'),
+  },
   { flag: 'offline', variable: 'MCPX_OFFLINE', to: (offline) => ({ offline }), field: SETTINGS.offline },
   { flag: 'watch', to: (watch) => ({ watch }), field: SETTINGS.watch },
 ];

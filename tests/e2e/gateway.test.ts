@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseMetrics } from '../observe/prometheus.ts';
-import { emptyPlace, fixture, start, startHttp } from './program.ts';
+import { emptyPlace, fixture, run, start, startHttp } from './program.ts';
 
 const stdio = { command: process.execPath, args: [fixture('stdio.mjs')] };
 
@@ -129,4 +129,16 @@ test('an admin token runs no program, sends no secret elsewhere, and leaves the 
   for (const { name } of far) expect(after).toContain(`"${name}"`);
   expect(after).not.toContain('arithmetic');
   expect(running.said.stderr).not.toContain('hunter2');
+});
+
+test('with MCPX_LOG_FORMAT=json, an error in the config is JSON lines as well', async () => {
+  const place = emptyPlace();
+  const file = place.file('mcp.json', '{ "mcpServers": { "a": { "comand": 1 } ');
+  const { code, stderr } = await run(['serve', file], { ...place, env: { ...place.env, MCPX_LOG_FORMAT: 'json' } });
+  expect(code).toBe(6);
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines[0]).toMatchObject({ level: 'error' });
 });
