@@ -14,10 +14,7 @@ import { at, BuildError, hostTarget, isMain, runMain } from '../project.mjs';
 import { nodeLock } from '../release/node.mjs';
 import { npmServers } from './tokens.mjs';
 
-/** Runs of each kind; the longest request counts, because some clients ask the model before all servers are there. */
-const RUNS = 2;
-
-const METHOD = `Counted with o200k (gpt-tokenizer): the first request to the model as JSON, minus the request of the same client without a server.
+const METHOD = `Counted with o200k (gpt-tokenizer): the request to the model once all servers have started, as JSON, minus that of the same client without a server.
 Clients marked * show names only and have their own search for tools.`;
 
 /** Writes a server as a program without arguments, because not every client takes arguments that begin with dashes. */
@@ -43,21 +40,16 @@ async function measureClients(only) {
   const [program] = await ensureBuilt();
   const clients = Object.values(programs).filter((one) => one?.ask !== undefined && one.command !== undefined);
   const tokens = async (client, waysIn) => {
-    let most = 0;
-    for (let run = 0; run < RUNS; run += 1) {
-      const place = makeHome();
-      try {
-        const servers = await npmServers(place.cwd);
-        const own = { mcpServers: servers };
-        writeFileSync(join(place.home, '.mcpx', 'config.json'), JSON.stringify(own));
-        const ways = waysIn(writePrograms(join(place.home, 'servers'), servers));
-        if (ways.some(({ kind }) => kind === 'documented')) await runToEnd([program, 'tools'], place);
-        most = Math.max(most, encode(await firstRequest(client, place, ways)).length);
-      } finally {
-        place.remove();
-      }
+    const place = makeHome();
+    try {
+      const servers = await npmServers(place.cwd);
+      writeFileSync(join(place.home, '.mcpx', 'config.json'), JSON.stringify({ mcpServers: servers }));
+      const ways = waysIn(writePrograms(join(place.home, 'servers'), servers));
+      if (ways.some(({ kind }) => kind === 'documented')) await runToEnd([program, 'tools'], place);
+      return encode(await firstRequest(client, place, ways)).length;
+    } finally {
+      place.remove();
     }
-    return most;
   };
   const rows = [];
   for (const client of clients.filter(({ title }) => only === undefined || title === only)) {

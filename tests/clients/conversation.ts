@@ -11,6 +11,9 @@ import type { Client, Way } from './programs.ts';
 /** ms after which a client that does not end is ended. */
 const PATIENCE = 90_000;
 
+/** ms in which all servers of a client have started. */
+const STARTING = 12_000;
+
 export interface Spoken extends Turn {
   /** Addresses beyond loopback that the client tried to reach. */
   strays: string[];
@@ -65,9 +68,9 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Connects the client in these ways, asks it one question, and returns its longest request. */
+/** Connects the client in these ways, asks it one question, and returns its request once all servers are there. */
 export async function firstRequest(client: Client, place: Home, ways: Way[]): Promise<string> {
-  const model = await startModel([]);
+  const model = await startModel([], { waits: STARTING });
   try {
     const inPlace = { cwd: place.cwd, env: environmentOf(client, place, model.url) };
     const started = client.command ?? [];

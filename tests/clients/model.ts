@@ -17,11 +17,21 @@ export interface Model {
   close(): Promise<void>;
 }
 
+export interface ModelOptions {
+  /**
+   * Milliseconds before the first answer, which then calls a tool that does not exist: the next request has the tools
+   * of servers that were still starting at the first one.
+   */
+  waits?: number;
+}
+
+const NOTHING = { name: 'wait', called: 'wait', description: '', schema: {} };
+
 /**
  * A client may ask for other things beside the conversation, such as a title: those requests offer no tool of mcpx. The number of results in
  * a request says which step is next, so that a request that is sent twice gets the same answer.
  */
-export async function startModel(steps: Step[]): Promise<Model> {
+export async function startModel(steps: Step[], { waits = 0 }: ModelOptions = {}): Promise<Model> {
   const strays: string[] = [];
   let last: Turn | undefined;
   let longest = '';
@@ -33,6 +43,11 @@ export async function startModel(steps: Step[]): Promise<Model> {
     if (dialect === undefined || request.method !== 'POST') return void response.writeHead(404).end('{}');
     const turn = dialect.read(JSON.parse(body));
     if (turn.words.length > longest.length) longest = turn.words;
+    if (waits > 0 && turn.results.length === 0 && JSON.parse(body).tools?.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, waits));
+      const called = dialect.write({ tool: 'wait', input: {} }, { ...turn, tools: [NOTHING] }, JSON.parse(body));
+      return void response.writeHead(200, { 'content-type': called.type }).end(called.text);
+    }
     const isConversation = turn.tools.some(({ name }) => name === 'inspect');
     if (isConversation) last = turn;
     const step = isConversation ? steps[turn.results.length] : undefined;
