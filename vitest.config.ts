@@ -1,23 +1,8 @@
 /** Test runner: every test runs in an isolated home; the e2e folder needs a build and has its own project. */
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { PATIENCE } from './tests/setup/until.ts';
 
-/** The parts of the status page are text to us, as in the bundle. */
-const pageParts = {
-  name: 'page-parts',
-  enforce: 'pre' as const,
-  resolveId: (source: string, importer?: string) =>
-    /\.(?:html|css|client\.js)$/.test(source) ? `\0text:${resolve(dirname(importer ?? ''), source)}.js` : undefined,
-  load: (id: string) =>
-    id.startsWith('\0text:')
-      ? `export default ${JSON.stringify(readFileSync(id.slice('\0text:'.length, -'.js'.length), 'utf8'))}`
-      : undefined,
-};
-
 export default defineConfig({
-  plugins: [pageParts],
   define: { __VERSION__: JSON.stringify('0.0.0-test') },
   test: {
     globalSetup: ['tests/setup/own-temp.ts'],

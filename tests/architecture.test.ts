@@ -198,7 +198,6 @@ const EXCEPTIONS = [
   'listen/http/guard.ts',
   'upstream/process/orphans.ts',
   'upstream/sharing/pool-entry.ts',
-  'upstream/toolbox/line-diff.ts',
   'upstream/transports/module-server.ts',
 ];
 

@@ -1,6 +1,6 @@
 /** Bundles src/ with esbuild: the app, the boot file of the executable, and a report of what the size is made of. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
 import { formatSize } from '../log.mjs';
@@ -12,17 +12,27 @@ export const SIZE_LIMIT = 1_200_000;
 /** The parameters that Node gives to a CommonJS file; the app asset is a function of them, so that vm.Script can run it. */
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '\n})'];
 
-/** The parts of the status page are for a browser: text to us, made small. */
+/** The parts of the status page are for a browser: `read('page.css')` in page-parts.ts becomes the text of the file, made small. */
 const pageParts = {
   name: 'page-parts',
   setup({ onLoad }) {
-    onLoad({ filter: /\.(?:css|client\.js)$/ }, async ({ path }) => {
-      const loader = path.endsWith('.css') ? 'css' : 'js';
-      const { code } = await transform(readFileSync(path, 'utf8'), { loader, minify: true, charset: 'utf8' });
-      return { contents: code, loader: 'text' };
+    onLoad({ filter: /[\\/]page-parts\.ts$/ }, async ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const files = [...source.matchAll(/\bread\('([\w.]+)'\)/g)].map(([, file]) => file);
+      const texts = new Map(
+        await Promise.all(files.map(async (file) => [file, await small(join(dirname(path), file))])),
+      );
+      const code = source.replace(/\bread\('([\w.]+)'\)/g, (_, file) => JSON.stringify(texts.get(file)));
+      return { contents: code.slice(0, code.indexOf('function read(')), loader: 'ts' };
     });
   },
 };
+
+async function small(file) {
+  const text = readFileSync(file, 'utf8');
+  const loader = extname(file).slice(1);
+  return loader === 'html' ? text : (await transform(text, { loader, minify: true, charset: 'utf8' })).code;
+}
 
 /** The words of the search are much text that is seldom needed: packed, and unpacked by the first question. */
 const wordTables = {
@@ -83,7 +93,6 @@ const options = (plugins = []) => ({
   // jsonc-parser's CommonJS form hides its requires from bundlers.
   mainFields: ['module', 'main'],
   legalComments: 'external',
-  loader: { '.html': 'text' },
   plugins,
   define: { __VERSION__: JSON.stringify(projectVersion()) },
   logLevel: 'warning',

@@ -3,8 +3,8 @@ import { readBytes } from '../client-config/client-file.ts';
 import { maskedText } from '../client-config/masked-text.ts';
 import type { Format } from '../client-config/text-editor.ts';
 import { McpxError } from '../errors.ts';
-import { compareLines } from '../upstream/toolbox/line-diff.ts';
 import type { Invocation } from './command.ts';
+import { compareLines } from './line-diff.ts';
 import { paint, paintAnswer } from './output.ts';
 import { askYesNo, isInteractive, TERMINAL, type Terminal } from './question.ts';
 

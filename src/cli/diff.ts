@@ -3,9 +3,9 @@
 import type { Tool } from '../catalog/listing.ts';
 import { canonical } from '../catalog/pins/digest.ts';
 import type { Change } from '../catalog/pins/lock-comparison.ts';
-import { compareLines } from '../upstream/toolbox/line-diff.ts';
 import type { Invocation } from './command.ts';
 import { sourceFlags } from './command-app.ts';
+import { compareLines } from './line-diff.ts';
 import { compareWithLock, EXIT_DIFFERENT, type Locking } from './lock-state.ts';
 import { paintAnswer, print, printJson } from './output.ts';
 import { status } from './status-lines.ts';

@@ -257,7 +257,10 @@ export const DEFAULTS: Settings = {
 };
 
 /** The toolboxes inside mcpx, for servers of type `builtin`. */
-export const BUILTINS = ['time', 'text', 'math', 'memory', 'json'] as const;
+export const BUILTINS = ['time', 'math', 'memory'] as const;
+
+/** Built-in servers of earlier versions. */
+export const REMOVED_BUILTINS = ['text', 'json'] as const;
 
 export type ProfileWord = 'profile' | 'schema';
 

@@ -4,6 +4,7 @@ import {
   BUILTINS,
   type BuiltinServer,
   type ModuleServer,
+  REMOVED_BUILTINS,
   type RemoteServer,
   type ServerType,
   type StdioServer,
@@ -159,8 +160,13 @@ function readBuiltin(server: Written, parts: ServerFields, findings: Diagnostics
   const written = parts.part('builtin');
   const builtin = written === undefined ? server.name : written.value;
   if (BUILTINS.some((name) => name === builtin)) return { type: 'builtin', builtin: String(builtin) };
-  const hint = didYouMean(String(builtin), BUILTINS) ?? `the toolboxes are ${listText(BUILTINS, 'and')}`;
-  const message = `there is no builtin server ${JSON.stringify(builtin)}`;
+  const isRemoved = REMOVED_BUILTINS.some((name) => name === builtin);
+  const offered = `the toolboxes are ${listText(BUILTINS, 'and')}`;
+  const hint = isRemoved
+    ? `${offered}; remove the entry of server "${server.name}", or run an MCP server from npm instead`
+    : (didYouMean(String(builtin), BUILTINS) ?? offered);
+  const why = isRemoved ? ' any more' : '';
+  const message = `there is no builtin server ${JSON.stringify(builtin)}${why}`;
   findings.error({ message, place: written?.place ?? server.place, hint });
   return undefined;
 }

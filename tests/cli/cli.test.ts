@@ -103,7 +103,7 @@ describe('the shell tool', () => {
     expect(shown.stdout).toMatch(/^math +builtin +math$/m);
     shown.stdout = '';
     expect(await mcpx('list', '--demo', '--json')).toBe(0);
-    expect(JSON.parse(shown.stdout)).toHaveLength(5);
+    expect(JSON.parse(shown.stdout)).toHaveLength(3);
   });
 
   test('list of nothing says what to do', async () => {
@@ -318,7 +318,7 @@ describe('serving', () => {
     await vi.waitFor(() => expect(shown.stdout).toContain('Running.'), { timeout: PATIENCE });
     const [, url = ''] = /^status page +(\S+)$/m.exec(shown.stdout) ?? [];
     const status: any = await (await fetch(`${url}api/status`)).json();
-    expect(status.profiles[0].servers).toHaveLength(5);
+    expect(status.profiles[0].servers).toHaveLength(3);
     stop.abort();
     expect(await ended).toBe(0);
     await expect(fetch(url)).rejects.toThrow();

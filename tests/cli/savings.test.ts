@@ -23,8 +23,8 @@ describe('mcpx tokens', () => {
   test('shows every server, every client and the method', async () => {
     expect(await mcpx('tokens', '--demo')).toBe(0);
     expect(shown.stdout).toMatch(/^time +5 +≈ [\d,]+ +≈ \d+$/m);
-    expect(shown.stdout).toMatch(/^total +27 +≈ [\d,]+ +≈ \d+, 8\d\.\d % less$/m);
-    expect(shown.stdout).toMatch(/^Claude Code \* +≈ 2\d\d +≈ \d+ +nothing$/m);
+    expect(shown.stdout).toMatch(/^total +13 +≈ [\d,]+ +≈ \d+, 6\d\.\d % less$/m);
+    expect(shown.stdout).toMatch(/^Claude Code \* +≈ 1\d\d +≈ \d+ +nothing$/m);
     expect(shown.stdout).toContain('estimated with tokenx');
   });
 
@@ -33,7 +33,7 @@ describe('mcpx tokens', () => {
     const { servers, fixed, total, clients } = JSON.parse(shown.stdout);
     const sum = (field: string) =>
       servers.reduce((all: number, one: Record<string, number>) => all + (one[field] ?? 0), 0);
-    expect(sum('tools')).toBe(27);
+    expect(sum('tools')).toBe(13);
     expect(sum('without')).toBe(total.without);
     expect(sum('with') + fixed).toBe(total.with);
     // An estimate, about a tenth above the exact number of tokens, which is at most 300.
@@ -94,7 +94,7 @@ describe('mcpx stats', () => {
 describe('mcpx serve', () => {
   const serve = async (config: Record<string, unknown>) => {
     const file = join(home, 'config.json');
-    const more = Object.fromEntries(['text', 'time', 'memory', 'json'].map((name) => [name, { type: 'builtin' }]));
+    const more = Object.fromEntries(['time', 'memory'].map((name) => [name, { type: 'builtin' }]));
     writeFileSync(file, JSON.stringify({ mcpServers: { math: { type: 'builtin' }, ...more }, ...config }));
     const stop = new AbortController();
     const words = ['serve', file, '--port', '0'];

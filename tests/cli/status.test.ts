@@ -50,7 +50,7 @@ test('every server has its state, its tools, and the reason when it is down', as
   await vi.waitFor(async () => {
     shown.stdout = '';
     expect(await mcpx(['status', '--url', url])).toBe(0);
-    expect(shown.stdout).toMatch(/^math +builtin +ready +5 tools$/m);
+    expect(shown.stdout).toMatch(/^math +builtin +ready +3 tools$/m);
     expect(shown.stdout).toMatch(/^dead +stdio +\w+ +0 tools +.*no-such-program-anywhere/m);
     expect(shown.stdout).toMatch(/^off +stdio +disabled +0 tools$/m);
   }, PATIENT);

@@ -92,7 +92,7 @@ test('a server that is removed is taken off the lists of profiles, and nobody el
     "a": { "servers": ["One", /* both */ "two"] }, // first
     "b": { "servers": ["two"] },
     "c": { "servers": ["one"] },
-    "d": { "mcpServers": { "one": { "type": "builtin", "builtin": "text" } }, "servers": ["*"] }
+    "d": { "mcpServers": { "one": { "type": "builtin", "builtin": "time" } }, "servers": ["*"] }
   }
 }
 `;

@@ -296,9 +296,9 @@ describe('settings', () => {
   });
 });
 
-test('the demo has five built-in servers and listens to flags', () => {
+test('the demo has three built-in servers and listens to flags', () => {
   const config = demoConfig({ env: {}, overrides: { port: 0 } });
-  expect(names(config)).toEqual(['time', 'text', 'math', 'memory', 'json']);
+  expect(names(config)).toEqual(['time', 'math', 'memory']);
   expect(config.profiles[0]?.servers.every(({ type }) => type === 'builtin')).toBe(true);
   expect(config.settings.http.port).toBe(0);
   expect(config.files).toEqual([]);

@@ -137,6 +137,14 @@ describe('rule 3: the type', () => {
     expect(message).toContain('the types are stdio, http, sse, ws, auto, module and builtin');
   });
 
+  test('a built-in server of an earlier version is an error that says what to do', () => {
+    const { message, hint } = errorOf({ mcpServers: { json: { type: 'builtin' } } });
+    expect(message).toMatch(/^there is no builtin server "json" any more/);
+    expect(hint).toBe(
+      'the toolboxes are time, math and memory; remove the entry of server "json", or run an MCP server from npm instead',
+    );
+  });
+
   test('a type without what it needs says so', () => {
     expect(errorOf({ mcpServers: { a: { type: 'sse', uri1: 'x' } } }).message).toMatch(
       /^server "a" of type "sse" needs "url"/,

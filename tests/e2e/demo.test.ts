@@ -3,6 +3,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { hostTarget } from '../../scripts/project.mjs';
+import { pinnedNode } from '../../scripts/release/node.mjs';
 import { EXECUTABLE, emptyPlace, post, start } from './program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -36,7 +38,19 @@ test('the executable alone serves the demo, and what it prints can be pasted', a
   const [, snippet = ''] = /^ *(\{"mcpServers".*"serve".*\})$/m.exec(stdout) ?? [];
   expect(JSON.parse(snippet).mcpServers.mcpx).toEqual({ command: copy, args: ['serve', '--demo'] });
   const status: any = await (await fetch(url.replace('/mcp', '/api/status'))).json();
-  expect(status.profiles[0].servers).toHaveLength(5);
+  expect(status.profiles[0].servers).toHaveLength(3);
+});
+
+test('from source it runs without a build, with its page', async () => {
+  const place = emptyPlace();
+  const { file: node } = await pinnedNode(hostTarget());
+  const demo = start(['demo', '--port', '0'], place, [node, join(ROOT, 'src', 'main.ts')]);
+  await demo.wrote('stdout', 'Running.');
+  expect(demo.said.stderr).toBe('');
+  const [, page = ''] = /^status page +(\S+)$/m.exec(demo.said.stdout) ?? [];
+  const html = await (await fetch(page)).text();
+  for (const part of ['page.css', 'words.client.js', 'draw.client.js', 'page.client.js'])
+    expect(html, part).toContain(readFileSync(join(ROOT, 'src', 'listen', 'page', part), 'utf8'));
 });
 
 test('a demo with a token says where the token goes, and the token itself nowhere', async () => {

@@ -11,7 +11,7 @@ const BROWSER = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goo
 const CONFIG = {
   mcpServers: {
     calc: { type: 'builtin', builtin: 'math' },
-    texts: { type: 'builtin', builtin: 'text' },
+    texts: { type: 'builtin', builtin: 'time' },
     broken: { command: 'no-such-command-anywhere' },
     resting: { command: process.execPath, args: [fixture('tiny.mjs')], disabled: true },
   },
@@ -114,7 +114,7 @@ describe.skipIf(BROWSER === undefined)('the status page in Chromium', () => {
     const { stdout } = await run(['tokens', '--json', '--config', join(place.cwd, 'mcp.json')], place);
     const { total, clients } = JSON.parse(stdout);
     expect(await reading.textContent()).toContain(`≈ ${total.with} tokens`);
-    expect(await reading.textContent()).toContain(`≈ ${total.without.toLocaleString('en-US')} for 12 tools`);
+    expect(await reading.textContent()).toContain(`≈ ${total.without.toLocaleString('en-US')} for 8 tools`);
     const claude = clients.find(({ client }: { client: string }) => client === 'Claude Code');
     const names = 'Claude Code, which shows names and has its own search';
     await reading.getByText(`${names}: ≈ ${claude.with} instead of ≈ ${claude.without}`).waitFor();

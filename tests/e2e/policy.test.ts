@@ -21,7 +21,7 @@ describe('profiles', () => {
   const config = {
     profiles: {
       one: { mcpServers: { box: { type: 'builtin', builtin: 'math' } } },
-      two: { mcpServers: { box: { type: 'builtin', builtin: 'text' } }, tools: { deny: ['box.count'] } },
+      two: { mcpServers: { box: { type: 'builtin', builtin: 'memory' } }, tools: { deny: ['box.list'] } },
       off: { enabled: false, mcpServers: { box: { type: 'builtin', builtin: 'time' } } },
     },
   };
@@ -33,7 +33,7 @@ describe('profiles', () => {
     const two = names(await post(`${url}/api/two/mcp`, 'tools/list'));
     expect(one).toContain('box__calculate');
     expect(two).not.toContain('box__calculate');
-    expect(two).not.toContain('box__count');
+    expect(two).not.toContain('box__list');
     expect(names(await post(`${url}/mcp/two`, 'tools/list')).slice(0, 2)).toEqual(['inspect', 'exec']);
     const wrong = await post(`${url}/mcp/two`, 'tools/call', exec('box', 'calculate', { expression: '1' }));
     expect(wrong.result.isError).toBe(true);

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 async function start(tokens: ReturnType<typeof token>[] = []): Promise<string> {
   const profile = (name: string) => ({
-    ...{ name, enabled: true, servers: [specOf('text')] },
+    ...{ name, enabled: true, servers: [specOf('math')] },
     ...{ tools: {}, resources: {}, prompts: {} },
   });
   const config: Config = {
@@ -40,11 +40,11 @@ async function start(tokens: ReturnType<typeof token>[] = []): Promise<string> {
 }
 
 const LARGE = call('exec', {
-  ...{ server_name: 'text', tool_name: 'convert_case' },
-  arguments: { text: 'a'.repeat(500), style: 'upper' },
+  ...{ server_name: 'math', tool_name: 'convert_base' },
+  arguments: { number: 'a'.repeat(500), from: 16, to: 16 },
 });
 const idIn = (answer: { result: unknown }) => /as \\"([\w-]+)\\"/.exec(JSON.stringify(answer.result))?.[1] ?? '';
-const page = (result: string) => call('inspect', { result, offset: 9, limit: 5 });
+const page = (result: string) => call('inspect', { result, offset: 11, limit: 5 });
 const read = (answer: any): string => answer.result.content[0].text;
 
 test('without a session, a later request reads on; another profile or token does not', async () => {
@@ -54,12 +54,12 @@ test('without a session, a later request reads on; another profile or token does
     (await send(url + path, { body, headers: as(secret) })).json();
   const id = idIn(await ask(LARGE));
   expect(id).toHaveLength(22);
-  expect(read(await ask(page(id)))).toBe('AAAAA');
+  expect(read(await ask(page(id)))).toBe('aaaaa');
   expect(read(await ask(page(id), 'secret-b'))).toContain('no result is kept');
   expect(read(await ask(page(id), 'secret-a', '/mcp/other'))).toContain('no result is kept');
   expect((await ask(rpc('resources/list'))).result.resources).toEqual([]);
   const { result } = await ask(rpc('resources/read', { uri: `mcpx://result/${id}` }));
-  expect(JSON.parse(result.contents[0].text)).toEqual({ text: 'A'.repeat(500) });
+  expect(JSON.parse(result.contents[0].text)).toEqual({ number: 'a'.repeat(500) });
 });
 
 test('a session has its own results, until it ends', async () => {
@@ -67,7 +67,7 @@ test('a session has its own results, until it ends', async () => {
   const [one, two] = [await connect(url), await connect(url)];
   const answer = async (client: typeof one, body: unknown) => (await client.post(body)).json();
   const id = idIn(await answer(one, LARGE));
-  expect(read(await answer(one, page(id)))).toBe('AAAAA');
+  expect(read(await answer(one, page(id)))).toBe('aaaaa');
   expect((await answer(one, rpc('resources/list'))).result.resources).toHaveLength(1);
   expect(read(await answer(two, page(id)))).toContain('no result is kept');
   expect((await answer(two, rpc('resources/list'))).result.resources).toEqual([]);
@@ -86,5 +86,5 @@ test('requests of 2026-07-28 stand alone, and read on by the id', async () => {
     return (await send(url, { body, headers: { ...BOTH, ...headers } })).json();
   };
   const id = idIn(await ask(LARGE));
-  expect(read(await ask(page(id)))).toBe('AAAAA');
+  expect(read(await ask(page(id)))).toBe('aaaaa');
 });

@@ -18,6 +18,7 @@ declare module '*/scripts/release/node.mjs' {
   }
   export function nodeLock(): { version: string; targets: Record<string, Pin> };
   export function verifyIntegrity(bytes: Buffer, integrity: string, subject: string): void;
+  export function pinnedNode(target: string): Promise<{ file: string; version: string }>;
 }
 declare module '*/scripts/release/node-release.mjs' {
   export function verifySha256(bytes: Buffer, expected: string, subject: string): void;

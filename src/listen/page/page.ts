@@ -3,11 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Authenticator } from '../../policy/auth.ts';
 import { headersOf } from '../http/http-response.ts';
-import drawing from './draw.client.js';
-import script from './page.client.js';
-import style from './page.css';
-import document from './page.html';
-import words from './words.client.js';
+import { document, scripts, style } from './page-parts.ts';
 
 /** Only the page's own code may run; it may connect to this gateway only, and must not be framed. */
 const policy = (nonce: string) =>
@@ -28,7 +24,7 @@ export function sendPage(response: ServerResponse, { required }: Pick<Authentica
   const html = document
     .replace('<html ', () => (required ? '<html data-locked ' : '<html '))
     .replace('<!--style-->', () => `<style nonce="${nonce}">${style}</style>`)
-    .replace('<!--script-->', () => `<script nonce="${nonce}">${words}\n${drawing}\n${script}</script>`);
+    .replace('<!--script-->', () => `<script nonce="${nonce}">${scripts.join('\n')}</script>`);
   const own = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Length': Buffer.byteLength(html),

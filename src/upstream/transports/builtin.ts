@@ -14,19 +14,15 @@ import {
   type RpcRequest,
 } from '../../wire/message.ts';
 import type { Channel, Receiver } from '../../wire/peer.ts';
-import { createJson } from '../toolbox/json-tools.ts';
 import { createMath } from '../toolbox/math.ts';
 import { createMemory } from '../toolbox/memory.ts';
-import { createText } from '../toolbox/text-tools.ts';
 import { createTime } from '../toolbox/time.ts';
 import type { BuiltinTool, Toolbox } from '../toolbox/toolbox.ts';
 
 export const TOOLBOXES = {
   time: () => createTime(),
-  text: () => createText(),
   math: () => createMath(),
   memory: () => createMemory(),
-  json: () => createJson(),
 } satisfies Record<string, () => Toolbox>;
 
 /** Opens a channel to a new instance of the toolbox `name`: `memory` loses its data when it is closed. */

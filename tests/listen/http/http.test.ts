@@ -41,7 +41,7 @@ async function start({
     settings: { ...DEFAULTS, http: { ...DEFAULTS.http, port: 0, ...http } },
     profiles: [
       profile('default', ['math', 'time']),
-      profile('other', ['text']),
+      profile('other', ['memory']),
       profile('off', ['json'], { enabled: false }),
     ],
     warnings: [],
@@ -137,7 +137,7 @@ describe('MCP over POST', () => {
     });
     expect(JSON.stringify(call.json.result)).toContain('2');
     const other = await send(`${url}/mcp/other`, { body: rpc('tools/list') });
-    expect(other.json.result.tools[0].description).toContain('text');
+    expect(other.json.result.tools[0].description).toContain('memory');
     expect(other.json.result.tools[0].description).not.toContain('math');
     const front = await send(`${url}/mcp/other?front=aggregate`, { body: rpc('tools/list') });
     expect(front.json.result.tools.length).toBeGreaterThan(2);

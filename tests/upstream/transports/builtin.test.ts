@@ -30,7 +30,7 @@ test.each(Object.keys(TOOLBOXES))('"%s" introduces itself and lists its tools', 
   });
   const { result } = await ask(openBuiltin(name), 'tools/list');
   const { tools } = result as { tools: Record<string, unknown>[] };
-  expect(tools.length).toBeGreaterThanOrEqual(4);
+  expect(tools.length).toBeGreaterThanOrEqual(3);
   for (const tool of tools) {
     expect(tool).toMatchObject({
       name: expect.stringMatching(/^[a-z_]+$/),
@@ -63,7 +63,7 @@ test('a tool that fails answers with isError, the reason and the hint', async ()
   });
   expect(result).toMatchObject({
     isError: true,
-    content: [{ type: 'text', text: expect.stringContaining('division by zero') }],
+    content: [{ type: 'text', text: expect.stringContaining('not a finite number') }],
   });
 });
 

@@ -1,5 +1,4 @@
 /** Compares two texts line by line and formats a unified diff. */
-import { rejectInput } from './input.ts';
 
 export interface Comparison {
   diff: string;
@@ -33,11 +32,15 @@ function editsBetween(before: string[], after: string[]): Edit[] {
   ];
 }
 
-/** Computes the longest common subsequence: `table[i][j]` is its length for the lines from i and j on. */
+/**
+ * Computes the longest common subsequence: `table[i][j]` is its length for the lines from i and j on. Of texts that are
+ * too long for it, every line is removed and added.
+ */
 function middleEdits(before: string[], after: string[]): Edit[] {
   const width = after.length + 1;
   if ((before.length + 1) * width > MAX_CELLS) {
-    rejectInput(`the texts differ over ${before.length} and ${after.length} lines; that is too much to compare`);
+    const all = (mark: Edit['mark'], lines: string[]): Edit[] => lines.map((line) => ({ mark, line }));
+    return [...all('-', before), ...all('+', after)];
   }
   const table = new Uint32Array((before.length + 1) * width);
   const at = (i: number, j: number) => table[i * width + j] ?? 0;
