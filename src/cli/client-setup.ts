@@ -3,8 +3,9 @@ import { type Applied, applyEdits } from '../client-config/apply-edits.ts';
 import { placesFor, type Scope } from '../client-config/client-places.ts';
 import { type ClientId, rowOf } from '../client-config/client-table.ts';
 import type { FoundServer } from '../client-config/found-servers.ts';
+import type { Start } from '../client-config/own-entry.ts';
 import { runningClients } from '../client-config/running-clients.ts';
-import { type ClientState, type FileEdit, planSetup, readClient, type Start } from '../client-config/setup-plan.ts';
+import { type ClientState, type FileEdit, planSetup, readClient } from '../client-config/setup-plan.ts';
 import { openJournal, type UndoJournal } from '../client-config/undo-journal.ts';
 import { absolutePath, environmentOf, lookup } from '../config/environment.ts';
 import { homeFolder } from '../config/paths.ts';
@@ -90,13 +91,15 @@ export async function writeSetups(edits: readonly FileEdit[]): Promise<number> {
 }
 
 function report({ edit, backup, error }: Applied): void {
-  const { title } = edit.client === undefined ? { title: edit.file } : rowOf(edit.client);
   if (error !== undefined) {
     printError(error);
     return;
   }
+  const title = edit.client === undefined ? '' : `${rowOf(edit.client).title}: `;
+  const isConnected = edit.changes.some(({ kind }) => kind === 'set');
   const removed = edit.removed.length === 0 ? '' : `; taken out: ${edit.removed.join(', ')}`;
-  note(`${title}: connected in ${edit.file}${removed}${backup === undefined ? '' : `\n  backup: ${backup}`}`);
+  note(`${title}${isConnected ? 'connected in' : 'changed'} ${edit.file}${removed}`);
+  if (backup !== undefined) note(`  backup: ${backup}`);
 }
 
 /** Names the clients that run now and read their config only when they start. */

@@ -26,34 +26,30 @@ export async function run(invocation: Invocation): Promise<number> {
   const clients = installedClients(environmentOf());
   const states = await readClients(clients);
   noteFound(clients, states);
-  const imported = await planned(states, invocation);
-  const isEmpty = imported.plan.additions.length + imported.config.servers.length === 0;
-  const planToMake = isEmpty ? withDemo(imported) : imported;
-  noteImport(planToMake, states);
-  const covered = [
-    ...planToMake.plan.additions.flatMap(({ found }) => found),
-    ...planToMake.plan.known.map(({ found }) => found),
-  ];
+  const ownServers = await planned(states, invocation);
+  const isEmpty = ownServers.plan.additions.length + ownServers.config.servers.length === 0;
+  const imported = isEmpty ? withDemo(ownServers) : ownServers;
+  noteImport(imported, states);
+  const { additions, known } = imported.plan;
+  const covered = [...additions, ...known].flatMap(({ found }) => found);
   const edits = editsOf(await planSetups(states, startOf(flags), covered));
-  const preview = async (isAnswer: boolean) => [
-    ...(await importPreview(planToMake, isAnswer)),
-    ...(await setupPreview(edits, isAnswer)),
-  ];
+  const preview = async (isAnswer: boolean) =>
+    [...(await importPreview(imported, isAnswer)), ...(await setupPreview(edits, isAnswer))].join('\n\n');
   if (flags.has('print')) {
-    await print((await preview(true)).join('\n\n') || 'nothing has to be changed');
+    await print((await preview(true)) || 'nothing has to be changed');
     return 0;
   }
-  const count = planToMake.plan.additions.length;
-  if (count === 0 && edits.length === 0) {
+  if (additions.length === 0 && edits.length === 0) {
     note('nothing has to be changed: every server is in mcpx, and mcpx is connected to every client');
     return finish(invocation, 0);
   }
-  note(`\n${(await preview(false)).join('\n\n')}\n`);
+  note(`\n${await preview(false)}\n`);
   if (!(await agree(isEmpty ? 'Begin with the demo servers?' : 'Make these changes?', invocation))) {
     note('nothing was changed');
     return 1;
   }
-  await writeImport(planToMake);
+  // The clients lose their servers only when mcpx has them.
+  await writeImport(imported);
   const code = edits.length === 0 ? 0 : await writeSetups(edits);
   if (edits.length > 0) note('mcpx setup --all --undo restores the files of the clients');
   return finish(invocation, code);

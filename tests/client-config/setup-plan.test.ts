@@ -8,7 +8,8 @@ import { installedClients, installedPlaces, placesFor } from '../../src/client-c
 import { CLIENT_IDS, type ClientId } from '../../src/client-config/client-table.ts';
 import { loadEditor } from '../../src/client-config/edit-text.ts';
 import { serversOfClient } from '../../src/client-config/found-servers.ts';
-import { planSetup, readClient, type Start } from '../../src/client-config/setup-plan.ts';
+import type { Start } from '../../src/client-config/own-entry.ts';
+import { planSetup, readClient } from '../../src/client-config/setup-plan.ts';
 import { openJournal } from '../../src/client-config/undo-journal.ts';
 import { FIXTURES, type FixtureHome, makeFixtureHome, SYSTEMS } from './fixture-homes.ts';
 
@@ -120,6 +121,49 @@ test('the arguments of an existing entry stay', async () => {
     mcpServers: { gateway: { ...entry, command: '/opt/mcpx' } },
   });
 });
+
+test.each([
+  [
+    'cursor',
+    '.cursor/mcp.json',
+    '{"mcpServers": {"mcpx": {"command": "/old/mcpx", "args": ["serve"], "disabled": true, "env": {"A": "1"}}}}',
+    { mcpServers: { mcpx: { command: '/opt/mcpx', args: ['serve'], env: { A: '1', MCPX_HOME: '/h' } } } },
+  ],
+  [
+    'opencode',
+    '.config/opencode/opencode.json',
+    '{"mcp": {"mcpx": {"type": "local", "command": ["/old/mcpx", "serve"], "enabled": false, "environment": {"A": "1"}}}}',
+    {
+      mcp: {
+        mcpx: {
+          type: 'local',
+          command: ['/opt/mcpx', 'serve'],
+          enabled: true,
+          environment: { A: '1', MCPX_HOME: '/h' },
+        },
+      },
+    },
+  ],
+  [
+    'cursor',
+    '.cursor/mcp.json',
+    '{"mcpServers": {"mcpx": {"url": "http://127.0.0.1:3095/mcp"}}}',
+    { mcpServers: { mcpx: { url: 'http://127.0.0.1:3095/mcp' } } },
+  ],
+] as const)(
+  '%s: an entry that is switched off is switched on, and one over HTTP stays',
+  async (client, path, text, expected) => {
+    const home = makeFixtureHome();
+    const file = home.write(path, text);
+    const [place] = installedPlaces(client, home.world);
+    const edit = await planSetup(await readClient(place!), {
+      start: { ...START, env: { MCPX_HOME: '/h' } },
+      remove: [],
+    });
+    if (edit !== undefined) await applyEdits([edit], openJournal(home.own));
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(expected);
+  },
+);
 
 test('Claude Code loads mcpx always', async () => {
   const home = makeFixtureHome();
