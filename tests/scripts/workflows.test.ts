@@ -105,6 +105,30 @@ describe('a release', () => {
   });
 });
 
+describe('the last job of a release', () => {
+  const text = read('release.yml');
+  const job = text.slice(text.indexOf('\n  release:\n'));
+
+  it('attests every file by SHA256SUMS, and SHA256SUMS itself, for verification without a network too', () => {
+    expect(job).toContain('subject-checksums: dist/release/SHA256SUMS');
+    expect(job).toContain('subject-path: dist/release/SHA256SUMS');
+    expect(job).toContain('dist/release/SHA256SUMS.sigstore.json');
+  });
+
+  it('makes a draft with the notes of CHANGELOG.md, marks a pre-release, and replaces the files of a draft only', () => {
+    expect(job).toContain('gh release create "$GITHUB_REF_NAME" --draft --verify-tag "$kind"');
+    expect(job).not.toContain('--generate-notes');
+    expect(job.match(/--notes-file dist\/release-notes\.md/g)).toHaveLength(2);
+    expect(job).toContain('*-*) kind=--prerelease ;;');
+    expect(job.indexOf('--clobber')).toBeGreaterThan(job.indexOf('true)'));
+  });
+
+  it('is the only one that may write, and runs after the installers were tried', () => {
+    expect(text.slice(0, text.indexOf('\n  release:\n'))).not.toMatch(/: write$/m);
+    expect(job).toContain('needs: [package, try]');
+  });
+});
+
 describe('dependabot', () => {
   const text = readFileSync(join(ROOT, '.github', 'dependabot.yml'), 'utf8');
 
