@@ -1,12 +1,13 @@
 /** Runs every command of the README in the order in which it stands, in an empty home with a release in a folder. */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { tar } from '../../scripts/packages/archives.mjs';
 import { writeSums } from '../../scripts/packages/checksums.mjs';
 import { hostTarget, projectVersion } from '../../scripts/project.mjs';
+import { claudeCode } from '../clients/programs.ts';
 import { readMarkdown } from '../setup/markdown.ts';
 import { EXECUTABLE, emptyPlace, type Place, WINDOWS } from './program.ts';
 
@@ -72,13 +73,19 @@ function type(line: string, place: Pick<Place, 'cwd' | 'env'>): Promise<{ code: 
   return new Promise((done) => child.once('close', (code) => done({ code, said })));
 }
 
-const clients = join(ROOT, '.cache', 'clients', 'node_modules', '.bin');
+/** A folder with the command `claude`, as its own installer would make it; undefined if Claude Code is not on this machine. */
+function claudeFolder(place: Place): string | undefined {
+  if (claudeCode.command === undefined) return undefined;
+  const words = claudeCode.command.map((word) => `'${word}'`).join(' ');
+  chmodSync(place.file('claude', `#!/bin/sh\nexec ${words} "$@"\n`), 0o755);
+  return place.cwd;
+}
 
 describe.skipIf(WINDOWS)('README.md (needs a POSIX shell)', () => {
   test('every command works in the order in which it stands', { timeout: 180_000 }, async () => {
     const { place, release } = download();
-    let { PATH = '' } = place.env;
-    PATH = [PATH, clients].join(delimiter);
+    const claude = claudeFolder(place);
+    let PATH = [place.env.PATH, claude].filter((folder) => folder !== undefined).join(delimiter);
     const env = () => ({ ...place.env, PATH, MCPX_DOWNLOAD_URL: `file://${release}`, npm_config_offline: 'true' });
     const home = place.env.HOME ?? '';
     const ran: string[] = [];
@@ -97,7 +104,7 @@ describe.skipIf(WINDOWS)('README.md (needs a POSIX shell)', () => {
         continue;
       }
       // Without Claude Code on this machine, the line for it cannot run; the tests of clients run it where it is.
-      if (line.startsWith('claude ') && !existsSync(join(clients, 'claude'))) continue;
+      if (line.startsWith('claude ') && claude === undefined) continue;
       const { code, said } = await type(line, { cwd: place.cwd, env: env() });
       // Ctrl-C ends the demo, and the shell sees 128 + SIGINT.
       expect(code, `${line}\n${said}`).toBe(line.startsWith('mcpx demo') ? 130 : 0);
