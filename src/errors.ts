@@ -120,6 +120,21 @@ export function toRpcError(error: unknown): { code: number; message: string; dat
   return { code, message, ...(data === undefined ? {} : { data }) };
 }
 
+/** The data of an error that a sign-in of the user would solve. */
+export interface SignInData {
+  /** The name of the server. */
+  signIn: string;
+  /** The scopes to request, if the server asked for more than the sign-in has. */
+  scope?: string | undefined;
+}
+
+/** Returns the data of an error that a sign-in would solve; undefined for any other error. */
+export function signInData(error: unknown): SignInData | undefined {
+  if (!(error instanceof McpxError)) return undefined;
+  const data = error.data as Partial<SignInData> | null | undefined;
+  return typeof data?.signIn === 'string' ? (data as SignInData) : undefined;
+}
+
 /** Returns the error's data with the hint added, if the data is an object or absent. */
 function dataOf({ data, hint }: McpxError): unknown {
   if (hint === undefined || (data !== undefined && !isNamed(data))) return data;

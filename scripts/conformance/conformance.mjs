@@ -114,17 +114,23 @@ async function suite({ folder }, words, options) {
   return printed;
 }
 
-/** The scenarios for a server or a client; those about signing in are left out. */
+/** The scenarios for a server or a client, and those of them that test an extension of the protocol, which do not count. */
 async function scenarios(which, side) {
   const printed = await suite(which, ['list', `--${side}`, ...which.one]);
-  const names = [...printed.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name);
-  return names.filter((name) => !name.startsWith('auth/'));
+  const rows = [...printed.matchAll(/^ {2}- (\S+)(?: \[(.*)\])?/gm)];
+  const extensions = rows.filter(([, , revisions]) => revisions === 'extension');
+  return { names: rows.map(([, name]) => name), extensions: extensions.map(([, name]) => name) };
 }
 
-/** Returns the results of the suite, in its order: `[{scenario, checks}]`. Folders are `<prefix><scenario>-<time>`. A scenario that broke off has no checks. */
+/**
+ * Returns the results of the suite, in its order: `[{scenario, checks}]`. Folders are `<prefix><scenario>-<time>`, and the
+ * name of a scenario may have a slash. A scenario that broke off has no checks.
+ */
 function readResults(folder, prefix) {
   const started = (name) => name.slice(-'2026-01-01T00-00-00-000Z'.length);
-  return readdirSync(folder)
+  return readdirSync(folder, { recursive: true })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => /\dZ$/.test(name))
     .sort((a, b) => (started(a) < started(b) ? -1 : 1))
     .map((name) => {
       const file = join(folder, name, 'checks.json');
@@ -181,11 +187,11 @@ export function report(title, rows) {
 }
 
 /** Runs `work` with an empty folder for results and reads what is in it afterwards. */
-async function collect(prefix, work) {
+async function collect(prefix, work, extensions = []) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-conformance-'));
   try {
     const printed = await work(folder);
-    const rows = rowsOf(readResults(folder, prefix), unscored(printed));
+    const rows = rowsOf(readResults(folder, prefix), new Set([...unscored(printed), ...extensions]));
     if (rows.length === 0) throw new BuildError(`the suite did not run: ${printed}`);
     return rows;
   } finally {
@@ -207,23 +213,24 @@ async function serverRows(which, command, scenario) {
 }
 
 /** The scenarios for clients, one after the other: one of them looks at the clock. */
-async function clientRows(which, mcpx, names) {
+async function clientRows(which, mcpx, { names, extensions }) {
   const command = [process.execPath, CLIENT].map((word) => JSON.stringify(word)).join(' ');
   const env = { ...process.env, MCPX_COMMAND: JSON.stringify(mcpx) };
-  return collect('', async (folder) => {
+  const run = async (folder) => {
     const words = (name) => ['client', '--command', command, '--scenario', name, ...which.one, '--output-dir', folder];
     const printed = [];
     for (const name of names) printed.push(await suite(which, words(name), { env }));
     return printed.join('\n');
-  });
+  };
+  return collect('', run, extensions);
 }
 
 /** Runs the parts of a suite that were asked for, and reports on each. Resolves with all rows. */
 async function run(which, mcpx, { scenario, direct }) {
   const version = `${readJson(join(which.folder, 'package.json')).version} ${which.all.at(-1)}`;
   const chosen = async (side) => {
-    const names = await scenarios(which, side);
-    return scenario === undefined ? names : names.filter((name) => name === scenario);
+    const { names, extensions } = await scenarios(which, side);
+    return { names: scenario === undefined ? names : names.filter((name) => name === scenario), extensions };
   };
   const rows = [];
   const part = (title, work) =>
@@ -234,9 +241,9 @@ async function run(which, mcpx, { scenario, direct }) {
       return `${version}, ${title}`;
     });
   const server = direct ? [process.execPath, which.server, '--http'] : [...mcpx, 'serve', '--http', '127.0.0.1:0'];
-  if ((await chosen('server')).length > 0) await part('as a server', () => serverRows(which, server, scenario));
-  const names = direct ? [] : await chosen('client');
-  if (names.length > 0) await part('as a client', () => clientRows(which, mcpx, names));
+  if ((await chosen('server')).names.length > 0) await part('as a server', () => serverRows(which, server, scenario));
+  const clients = direct ? undefined : await chosen('client');
+  if (clients?.names.length > 0) await part('as a client', () => clientRows(which, mcpx, clients));
   return rows;
 }
 

@@ -64,6 +64,8 @@ class RunningApp implements App {
   /** Removed profiles whose last calls have not finished yet. */
   readonly #leaving = new Set<ProfileRuntime>();
 
+  readonly #ignoreSignIns: (() => void) | undefined;
+
   readonly emit: Gateway['emit'];
 
   constructor(initial: Config, options: AppOptions) {
@@ -93,6 +95,7 @@ class RunningApp implements App {
     };
     const enabled = initial.profiles.filter(({ enabled }) => enabled);
     this.#running = new Map(enabled.map((profile) => [profile.name, this.#run(profile)]));
+    this.#ignoreSignIns = options.oauth?.onSignIn((server) => this.#signedIn(server));
   }
 
   get mainProfile(): string | undefined {
@@ -171,6 +174,7 @@ class RunningApp implements App {
   }
 
   async stop(bounds?: StopBounds): Promise<void> {
+    this.#ignoreSignIns?.();
     for (const { catalog } of this.#everything()) catalog.close();
     this.#results.close();
     this.#observed.observer.settle();
@@ -201,6 +205,14 @@ class RunningApp implements App {
     // A failed connection is visible in the server's state and in the error of each call.
     if (this.#config.settings.connect.mode === 'eager')
       for (const one of pool.all()) one.connect().catch(() => undefined);
+  }
+
+  /** Lists a server that the user has signed in to, also if its lists are known from an earlier run. */
+  #signedIn(server: string): void {
+    for (const { catalog } of this.#running.values()) {
+      void catalog.ensure(server);
+      void catalog.verify(server, undefined, { start: 'stored' });
+    }
   }
 
   #find(name = this.mainProfile): ProfileRuntime {

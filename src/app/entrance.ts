@@ -55,7 +55,10 @@ function routerOf(
   const access = accessOf(found, principal);
   // A client with a token may be on another machine.
   const configFile = principal ? undefined : config().files.at(-1);
-  return createRouter({ ...own, catalog, pool, access, checker, calls, admission, pinned, configFile });
+  // The sign-in is for all clients, and its last page is on this machine: other people's clients get the command instead.
+  const offerSignIn = principal === undefined || principal.admin ? found.offerSignIn : undefined;
+  const rules = { access, admission, pinned, configFile, offerSignIn };
+  return createRouter({ ...own, ...rules, catalog, pool, checker, calls });
 }
 
 export function enterProfile(

@@ -17,14 +17,16 @@ import type { Usage } from '../observe/usage.ts';
 import { type Access, createAccess } from '../policy/access.ts';
 import type { Admission } from '../router/admission.ts';
 import { answerQuestion, mayHear, passToCall } from '../router/server-requests.ts';
+import { createSignInOffers, type OfferSignIn } from '../router/sign-in-page.ts';
 import { createSubscriptions, type Subscriptions } from '../router/subscriptions.ts';
 import { createTaskOwners, type TaskOwners } from '../router/task-owners.ts';
-import type { Authorize } from '../upstream/http/authorization.ts';
+import type { OAuth } from '../upstream/oauth/oauth.ts';
 import { createPool, type Pool } from '../upstream/pool.ts';
 import type { ChildLimit } from '../upstream/process/child-limit.ts';
 import type { ChildRecords } from '../upstream/process/orphans.ts';
 import type { StderrFiles } from '../upstream/process/stderr-file.ts';
 import type { PoolChange } from '../upstream/sharing/pool-entry.ts';
+import { beginnerOf } from './begin-sign-in.ts';
 
 export interface ProfileRuntime {
   profile: Profile;
@@ -37,6 +39,8 @@ export interface ProfileRuntime {
   admission: Admission;
   pins: Pins;
   search: ToolSearch;
+  /** Offers a sign-in page to a client; undefined if mcpx signs in to no servers. */
+  offerSignIn: OfferSignIn | undefined;
   /** The fronts by kind, and the sessions of the clients on them. */
   fronts: Map<FrontKind, Front>;
   sessions: Set<ClientSession>;
@@ -59,8 +63,8 @@ export interface AppOptions {
   problems?: string[];
   /** The folder in which large results are stored until their sessions end; if undefined, they are stored in memory. */
   resultFolder?: string;
-  /** Creates the credentials of servers with a URL (default: the configured headers). */
-  authorize?: Authorize | undefined;
+  /** The sign-ins to servers with a URL (default: their configured headers are the only credentials). */
+  oauth?: Pick<OAuth, 'authorization' | 'onSignIn' | 'signInOf'> | undefined;
   /** Set if a user waits in a shell: it gets a line about each slow start, and calls wait for a download without a timeout. */
   attended?: (line: string) => void;
   /** The folder that records the definitions that each session was shown, so that sessions survive a restart. */
@@ -80,7 +84,7 @@ export function runProfile(
   { settings }: Config,
   { log, store, lockFile: file, shownFolder: folder, ...more }: AppOptions & Common,
 ): ProfileRuntime {
-  const { children, stderr, observer, prior, admission, childLimit, attended, authorize } = more;
+  const { children, stderr, observer, prior, admission, childLimit, attended, oauth } = more;
   const { name: own } = profile;
   const sessions = new Set<ClientSession>();
   const { lock: mode } = settings;
@@ -95,7 +99,7 @@ export function runProfile(
     children,
     childLimit,
     stderr,
-    authorize,
+    authorize: oauth?.authorization,
     attended,
     events: {
       notification: (heard, connection) => {
@@ -151,7 +155,11 @@ export function runProfile(
   const search = createToolSearch(prior);
   const tasks = createTaskOwners();
   const rules = { access, policy, admission, pins };
-  return { ...rules, search, profile, pool, catalog, subscriptions, tasks, fronts: new Map(), sessions };
+  const running: ProfileRuntime = {
+    ...{ ...rules, search, profile, pool, catalog, subscriptions, tasks, fronts: new Map(), sessions },
+    offerSignIn: oauth && createSignInOffers(beginnerOf(oauth, () => running.profile.servers, settings)),
+  };
+  return running;
 }
 
 /** Applies new servers and rules to a running profile and returns the changes. Its clients get list_changed notifications. */

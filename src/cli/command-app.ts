@@ -120,8 +120,8 @@ export function openApp(
   const usage = createUsage({ file: join(home, 'usage.json'), log });
   const resultFolder = join(home, 'results');
   const shownFolder = resumable ? join(sessionsFolder(environmentOf()), 'shown') : undefined;
-  const { authorization: authorize } = createOAuth({ file: tokensFile(environmentOf()), log });
-  const kept = { children, stderr, ledger, usage, resultFolder, shownFolder, authorize };
+  const oauth = createOAuth({ file: tokensFile(environmentOf()), log });
+  const kept = { children, stderr, ledger, usage, resultFolder, shownFolder, oauth };
   return createApp(config, { log, store, lockFile: openLockFile(), ...kept, ...told });
 }
 

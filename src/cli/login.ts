@@ -1,6 +1,6 @@
 /** `mcpx login <server>`: signs in to a server with OAuth. `mcpx login --list` shows who is signed in. */
+import { accessTo } from '../app/begin-sign-in.ts';
 import type { RemoteServer } from '../config/config.ts';
-import { resolveLaunch } from '../config/env.ts';
 import { environmentOf } from '../config/environment.ts';
 import { tokensFile } from '../config/paths.ts';
 import { McpxError, messageOf } from '../errors.ts';
@@ -54,12 +54,8 @@ export function openSignIn(
       hint: close === undefined ? 'mcpx list' : `mcpx login ${close}`,
     });
   }
-  const launch = resolveLaunch(spec, { inheritEnv: settings.connect.inheritEnv });
-  if (!('url' in launch)) throw new McpxError('config', `server "${name}" has no URL`);
-  const scopes = flags.value('scope');
-  const more = scopes === undefined ? launch.oauth : { ...launch.oauth, scopes };
   const oauth = createOAuth({ file: tokensFile(environmentOf()), log: createLog({ ...settings.log, level: 'warn' }) });
-  return { server: { name, url: launch.url, headers: launch.headers, oauth: more }, oauth };
+  return { server: accessTo(spec, settings, flags.value('scope')), oauth };
 }
 
 async function inBrowser({ flags, stop }: Invocation, server: ServerAccess, oauth: OAuth): Promise<SignIn> {

@@ -1,7 +1,7 @@
 /** The aggregate front: lists every tool of the profile under its exposed name; changes only names and URIs. */
 import { exposeNames, mayBeOf, type Named } from '../catalog/exposed-names.ts';
 import type { Item, Tool } from '../catalog/listing.ts';
-import { McpxError, RpcError } from '../errors.ts';
+import { McpxError, RpcError, signInData } from '../errors.ts';
 import type { RequestContext, ServerView, ToolResult } from '../router/router.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
 import { dialectOf } from './compact/dialect.ts';
@@ -41,8 +41,9 @@ async function callExposed(name: string, args: unknown, way: RequestContext, cli
     const call = { ...way, server, tool, arguments: args, mode: 'verbatim', questions: 'pass' } as const;
     return rewriteUris(await router.call(call), server, settings.naming.resources);
   } catch (error) {
-    // mcpx refused the call, not the server: the model gets the reason as a tool error.
-    if (error instanceof McpxError && error.code === 'refused') return errorResult(error, dialectOf(settings.front));
+    // mcpx refused the call, or the user has to sign in: the model gets the reason and the command as a tool error.
+    if ((error instanceof McpxError && error.code === 'refused') || signInData(error) !== undefined)
+      return errorResult(error, dialectOf(settings.front));
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import { unknownThing } from './failures.ts';
 import { createFinder } from './find-tool.ts';
 import { forward } from './forward.ts';
 import type { Forward, RequestContext, ToolCall, ToolResult } from './request-context.ts';
+import type { OfferSignIn } from './sign-in-page.ts';
 import { createTaskOwners, type OwnTasks } from './task-owners.ts';
 import { authorize, check, find, type RouterParts, remember, send } from './tool-call.ts';
 import { createViews, type ServerView } from './views.ts';
@@ -73,6 +74,8 @@ export interface RouterDeps {
   pinned?: () => number;
   /** The path of the config, for messages to clients of this machine. */
   configFile?: string | undefined;
+  /** Offers the sign-in page of a server to the client of a call (default: the call fails with the command). */
+  offerSignIn?: OfferSignIn | undefined;
 }
 
 export function createRouter(deps: RouterDeps): Router {
@@ -97,7 +100,7 @@ export function createRouter(deps: RouterDeps): Router {
       if (shown === undefined) throw views.held(server, listed) ?? unknownThing('tool', tool);
       return shown;
     },
-    call: (request) => callTool(request, parts),
+    call: (request) => callTool(request, parts, MAX_OFFERS),
     experience,
     forward: (request) => forward(request, parts),
     tasks,
@@ -109,15 +112,23 @@ export function createRouter(deps: RouterDeps): Router {
   };
 }
 
-async function callTool(request: ToolCall, parts: RouterParts): Promise<ToolResult> {
+/** A server that is signed in to may ask for more scopes; the page is not offered without end. */
+const MAX_OFFERS = 2;
+
+async function callTool(request: ToolCall, parts: RouterParts, offers: number): Promise<ToolResult> {
   const record = new CallRecord(request, parts.calls);
-  const found = await find(request, parts, record);
-  authorize(request, found, parts, record);
-  const args = await check(request, found, parts, record);
-  const result = await send({ request, found, args }, parts, record);
-  record.ended(result);
-  remember(request, args, result, parts);
-  return result;
+  try {
+    const found = await find(request, parts, record);
+    authorize(request, found, parts, record);
+    const args = await check(request, found, parts, record);
+    const result = await send({ request, found, args }, parts, record);
+    record.ended(result);
+    remember(request, args, result, parts);
+    return result;
+  } catch (error) {
+    if (offers > 0 && (await parts.offerSignIn?.(error, request))) return callTool(request, parts, offers - 1);
+    throw error;
+  }
 }
 
 /** The method that uses each kind of object. */

@@ -20,6 +20,7 @@ import type { Finder } from './find-tool.ts';
 import { badArguments, unknownServer } from './not-found.ts';
 import { readShallow } from './partial-parse.ts';
 import type { RequestContext, ToolCall, ToolResult } from './request-context.ts';
+import type { OfferSignIn } from './sign-in-page.ts';
 import type { OwnTasks } from './task-owners.ts';
 import type { Views } from './views.ts';
 
@@ -37,6 +38,7 @@ export interface RouterParts {
   /** The outcomes of this client's earlier calls. */
   experience: CallHistory;
   tasks: OwnTasks;
+  offerSignIn?: OfferSignIn | undefined;
 }
 
 /** Finds the tool, at once if its server is listed; the record shows a call that waits for its server. */

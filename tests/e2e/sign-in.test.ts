@@ -1,9 +1,16 @@
 /** Sign-in to a protected server with the executable: the command, calls before and after it, a running session. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import {
+  ElicitationCompleteNotificationSchema,
+  ElicitRequestSchema,
+  type ElicitResult,
+} from '@modelcontextprotocol/sdk/types.js';
+import { expect, onTestFinished, test } from 'vitest';
 import { browse, type ProtectedWorld, protectedWorld } from '../upstream/oauth-world.ts';
-import { emptyPlace, openSession, type Place, run, start, WINDOWS } from './program.ts';
+import { EXECUTABLE, emptyPlace, openSession, type Place, run, start, WINDOWS } from './program.ts';
 
 /** Signs in with `mcpx login`, as a user with a browser does. */
 async function login(place: Place, args: string[] = []) {
@@ -48,6 +55,18 @@ test('a call names the command, and the same call works after it, in the session
   const everything = [stdout, stderr, session.said.stdout, session.said.stderr, contents(place.env.HOME ?? '')].join();
   for (const secret of [held.access, held.refresh]) expect(everything).not.toContain(secret);
   if (!WINDOWS) expect(statSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json')).mode & 0o777).toBe(0o600);
+});
+
+test('a session that began before the sign-in gets list_changed and the tools of the server', async () => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  const session = await openSession(place, { ...configFor(world), front: { kind: 'aggregate' } });
+  expect((await session.request('tools/list')).result.tools).toEqual([]);
+  const changed = session.wrote('stdout', 'notifications/tools/list_changed');
+  expect((await login(place)).code).toBe(0);
+  await changed;
+  const [tool] = (await session.request('tools/list')).result.tools;
+  expect(tool.name).toBe('docs__whoami');
 });
 
 test('a server that refuses only calls lists its tools before the sign-in', async () => {
@@ -102,4 +121,68 @@ test.each([
   expect(refused.code).toBe(code);
   expect(refused.stderr).toContain(message);
   expect(refused.stderr).toContain('hint: mcpx login docs');
+});
+
+/** The official client, which can open pages for its user; `answer` is what the user does. */
+async function clientWithPages(world: ProtectedWorld, answer: (url: string) => ElicitResult) {
+  const place = placeFor(world);
+  const client = new Client({ name: 'e2e', version: '1' }, { capabilities: { elicitation: { url: {} } } });
+  const asked: Record<string, unknown>[] = [];
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    asked.push(params);
+    return answer(String('url' in params && params.url));
+  });
+  const completed: string[] = [];
+  client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
+    completed.push(params.elicitationId);
+  });
+  const args = ['serve', join(place.cwd, 'mcp.json')];
+  await client.connect(new StdioClientTransport({ command: EXECUTABLE, args, ...place, stderr: 'ignore' }));
+  onTestFinished(() => client.close());
+  const call = async () => {
+    const values = { server_name: 'docs', tool_name: 'whoami', arguments: {} };
+    const { content, isError } = await client.callTool({ name: 'exec', arguments: values });
+    const [{ text }] = content as [{ text: string }];
+    return { text: text.trim(), isError: isError === true };
+  };
+  return { call, asked, completed };
+}
+
+const agrees = (url: string): ElicitResult => {
+  void browse(url);
+  return { action: 'accept' };
+};
+
+test('a client that can open pages gets the sign-in page, and its call goes on by itself', async () => {
+  const world = await protectedWorld();
+  const { call, asked, completed } = await clientWithPages(world, agrees);
+  expect(await call()).toEqual({ text: 'signed in as ada', isError: false });
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toMatchObject({ mode: 'url', message: expect.stringContaining('"docs"') });
+  await expect.poll(() => completed).toEqual([asked[0]?.elicitationId]);
+});
+
+test('several calls of one client at the same time get one page', async () => {
+  const world = await protectedWorld({ onlyCalls: true });
+  const { call, asked } = await clientWithPages(world, agrees);
+  const texts = (await Promise.all([call(), call(), call()])).map(({ text }) => text);
+  expect(new Set(texts)).toEqual(new Set(['signed in as ada']));
+  expect(asked).toHaveLength(1);
+});
+
+test('a call that needs more scopes offers a page with all of them', async () => {
+  const world = await protectedWorld();
+  const { call, asked } = await clientWithPages(world, agrees);
+  await call();
+  world.demand('write');
+  expect(await call()).toEqual({ text: 'signed in as ada', isError: false });
+  const scopes = new URL(String(asked[1]?.url)).searchParams.get('scope')?.split(' ');
+  expect(scopes).toEqual(expect.arrayContaining(['read', 'write']));
+});
+
+test('a user who declines the page gets the command instead', async () => {
+  const world = await protectedWorld();
+  const { call } = await clientWithPages(world, () => ({ action: 'decline' }));
+  const { text, isError } = await call();
+  expect([text, isError]).toEqual([expect.stringContaining('mcpx login docs'), true]);
 });

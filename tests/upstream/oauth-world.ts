@@ -26,6 +26,8 @@ export interface WorldOptions {
   configuration?: Configuration;
   /** True if the server lists its tools without a token and refuses only calls. */
   onlyCalls?: boolean;
+  /** True if the server answers `initialize` without a token. */
+  answersHandshake?: boolean;
   /** Handles a request to the authorization server instead of it; returns true if it did. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
   /** Changes the protected-resource metadata. */
@@ -57,10 +59,11 @@ export async function protectedWorld(options: WorldOptions = {}): Promise<Protec
     }
     const body = await readBody(request);
     const isCall = body.includes('"tools/call"');
+    const isFree = options.onlyCalls ? !isCall : options.answersHandshake && body.includes('"initialize"');
     const challenge = (more = '') => `Bearer resource_metadata="${origin(resource)}${metadata}"${more}`;
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
     if (bearer !== undefined) bearers.push(bearer);
-    if (!options.onlyCalls || isCall || bearer !== undefined) {
+    if (!isFree || bearer !== undefined) {
       const token = bearer === undefined || expired.has(bearer) ? undefined : await findToken(provider, bearer);
       if (token === undefined || token.aud !== url) return refuse(response, 401, challenge(', scope="read"'));
       if (isCall && needed !== undefined && !String(token.scope).split(' ').includes(needed))

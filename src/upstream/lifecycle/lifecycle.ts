@@ -1,5 +1,5 @@
 /** State machine of one upstream (idle, connecting, ready, backoff, closed) with single-flight starts. */
-import { McpxError, messageOf, toMcpxError } from '../../errors.ts';
+import { McpxError, messageOf, signInData, toMcpxError } from '../../errors.ts';
 import type { PeerHandlers } from '../../wire/peer.ts';
 import type { ConnectionState } from '../connection-interface.ts';
 import type { ConnectionOptions } from '../connection-options.ts';
@@ -268,7 +268,7 @@ export class Lifecycle {
     // After maxRetries there is no automatic retry; the next call tries at once, then the backoff continues.
     const pause = failures === maxRetries + 1 ? 0 : Math.max(1, retryDelay(failures, interval));
     // The user may have signed in meanwhile, and a refused request is cheap, so the next call tries at once.
-    const wait = needsSignIn(failure) ? 0 : terminal ? TERMINAL_PAUSE : pause;
+    const wait = signInData(failure) ? 0 : terminal ? TERMINAL_PAUSE : pause;
     const until = Date.now() + wait;
     if (!terminal) this.#options.breaker.failed(failure, until);
     if (!resting) this.#later(wait);
@@ -288,11 +288,7 @@ export class Lifecycle {
 /** Returns the message for the status, with the command that signs in if that is the remedy. */
 function withRemedy(failure: McpxError): string {
   const { message, hint } = failure;
-  return needsSignIn(failure) && hint !== undefined ? `${message}: ${hint}` : message;
-}
-
-function needsSignIn({ data }: McpxError): boolean {
-  return typeof data === 'object' && data !== null && 'signIn' in data;
+  return signInData(failure) && hint !== undefined ? `${message}: ${hint}` : message;
 }
 
 function stopped(name: string): McpxError {

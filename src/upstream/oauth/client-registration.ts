@@ -5,6 +5,7 @@ import type { Discovered } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { describeOAuthError } from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
+import { bodyOf } from './response-body.ts';
 import type { StoredClient } from './token-file.ts';
 
 export interface IdentifyRequest {
@@ -19,14 +20,22 @@ export interface IdentifyRequest {
 }
 
 export async function identifyClient(request: IdentifyRequest): Promise<StoredClient> {
-  const { settings, discovered, redirectUri, registered } = request;
+  const { settings, discovered, redirectUri, registered, scope } = request;
   const configured = configuredClient(settings, discovered.server);
   if (configured !== undefined) return configured;
   const { clientMetadataUrl } = settings;
   if (clientMetadataUrl !== undefined && discovered.server.client_id_metadata_document_supported === true)
     return { id: clientMetadataUrl, auth: 'none' };
-  if (registered?.registered === true && registered.redirectUri === redirectUri) return registered;
+  if (registered?.registered === true && registered.redirectUri === redirectUri && isWithin(scope, registered.scope))
+    return registered;
   return register(request);
+}
+
+/** True if a client that was registered for some scopes may request these; without scopes it may request any. */
+function isWithin(scope: string | undefined, registered: string | undefined): boolean {
+  if (registered === undefined || scope === undefined) return true;
+  const known = registered.split(' ');
+  return scope.split(' ').every((one) => known.includes(one));
 }
 
 /** Returns the client of the config; undefined if it has no client id. */
@@ -67,13 +76,22 @@ async function register({ name, discovered, redirectUri, scope, fetch }: Identif
   };
   try {
     const response = await oauth.dynamicClientRegistrationRequest(server, metadata, requestOptions(fetch));
-    const client = await oauth.processDynamicClientRegistrationResponse(response);
+    const client = await oauth.processDynamicClientRegistrationResponse(await withSecretExpiry(response));
     const secret = typeof client.client_secret === 'string' ? { secret: client.client_secret } : {};
     const auth = authMethod(client.token_endpoint_auth_method, method ?? 'none');
-    return { id: client.client_id, ...secret, auth, registered: true, redirectUri };
+    const scopes = scope === undefined ? {} : { scope };
+    return { id: client.client_id, ...secret, auth, registered: true, redirectUri, ...scopes };
   } catch (error) {
     throw describeOAuthError(error, name, 'the registration at the authorization server');
   }
+}
+
+/** Some servers leave out the expiry of the secret, which RFC 7591 requires; 0 means that it does not expire. */
+async function withSecretExpiry(response: Response): Promise<Response> {
+  const body = await bodyOf(response);
+  if (body?.client_secret === undefined || 'client_secret_expires_at' in body) return response;
+  const completed = JSON.stringify({ ...body, client_secret_expires_at: 0 });
+  return new Response(completed, { status: response.status, headers: response.headers });
 }
 
 /** The device grant of RFC 8628. */
@@ -86,10 +104,21 @@ function authMethod(given: unknown, requested: StoredClient['auth']): StoredClie
 /** Returns how the client proves its identity at the token endpoint. */
 export async function clientAuthentication(client: StoredClient, privateKey?: string): Promise<oauth.ClientAuth> {
   const { auth, secret = '' } = client;
-  if (auth === 'client_secret_basic') return oauth.ClientSecretBasic(secret);
+  if (auth === 'client_secret_basic') return basic(secret);
   if (auth === 'client_secret_post') return oauth.ClientSecretPost(secret);
   if (auth === 'private_key_jwt') return oauth.PrivateKeyJwt(await importKey(privateKey ?? ''));
   return oauth.None();
+}
+
+/**
+ * Like `ClientSecretBasic` of the library, which also encodes characters that need no encoding, such as `-`: servers that
+ * do not decode the value, as RFC 6749 demands, would refuse the client.
+ */
+function basic(secret: string): oauth.ClientAuth {
+  return (_server, { client_id: id }, _body, headers) => {
+    const credentials = Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`);
+    headers.set('authorization', `Basic ${credentials.toString('base64')}`);
+  };
 }
 
 /** Imports a PKCS #8 key in PEM; the algorithm follows the kind of key. */

@@ -1,6 +1,6 @@
 /** The credentials of one server with sign-in: the access token of this user, renewed when it expires or is refused. */
 import type { OutgoingHttpHeaders } from 'node:http';
-import { McpxError } from '../../errors.ts';
+import { McpxError, type SignInData } from '../../errors.ts';
 import type { Log } from '../../observe/log.ts';
 import { type Authorization, type AuthRefusal, type ServerAccess, staticAuthorization } from '../http/authorization.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
@@ -10,6 +10,7 @@ import { describeOAuthError, loginCommand, signInNeeded } from './oauth-errors.t
 import { type OAuthSettings, readOAuthSettings } from './oauth-settings.ts';
 import { probeChallenge } from './probe-challenge.ts';
 import type { DeviceSignIn, PendingSignIn } from './sign-in.ts';
+import type { SignInWatch } from './sign-in-watch.ts';
 import { keyOf, type SignIn, type StoredTokens, type TokenFile } from './token-file.ts';
 
 export interface OAuthDeps {
@@ -19,6 +20,7 @@ export interface OAuthDeps {
   renewals: Map<string, Promise<SignIn>>;
   /** The timers that renew tokens ahead of their expiry, by the key of the sign-in. */
   timers: Map<string, NodeJS.Timeout>;
+  watch: Pick<SignInWatch, 'wait'>;
 }
 
 /** Milliseconds before the expiry at which a token counts as expired: a request takes time. */
@@ -49,6 +51,8 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
   let merged: { access: string; headers: OutgoingHttpHeaders } | undefined;
   let challenge: Challenge = {};
   let failure: McpxError | undefined;
+  /** The access token of the last refused request. */
+  let refusedToken: string | undefined;
 
   const lookUp = () => tokens.find(url, settings.clientId);
   let seen: SignIn | undefined;
@@ -109,17 +113,25 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
       return withToken(held);
     }
     if (held !== undefined && held.refresh === undefined && !isMachine(settings)) return withToken(held);
-    return renewed(signIn).then((fresh) => withToken(fresh.tokens as StoredTokens));
+    return renewed(signIn).then(
+      (fresh) => withToken(fresh.tokens as StoredTokens),
+      (error) => {
+        waitForSignIn(held?.access);
+        throw error;
+      },
+    );
   };
 
   const refused = async ({ status, challenge: header, sent }: AuthRefusal): Promise<boolean> => {
     challenge = parseChallenge(header);
+    refusedToken = String(sent.authorization ?? '').replace('Bearer ', '') || undefined;
     failure = undefined;
     forget();
-    if (status !== 401) return false;
     const signIn = find();
     const held = signIn?.tokens;
+    // The user has signed in since, perhaps with more scopes.
     if (held !== undefined && sent.authorization !== `Bearer ${held.access}`) return true;
+    if (status !== 401) return false;
     if (held?.refresh === undefined && !isMachine(settings)) return false;
     try {
       await renewed(signIn);
@@ -135,6 +147,7 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
     headers: headersNow,
     refused,
     error(status) {
+      if (status === 401) waitForSignIn(refusedToken);
       if (failure !== undefined) return failure;
       if (status === 401) return signInError(find());
       if (challenge.error === 'insufficient_scope') return scopeError();
@@ -173,6 +186,10 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
     return { name, url, settings, challenge: { ...challenge, ...all }, tokens, fetch };
   }
 
+  function waitForSignIn(refused: string | undefined): void {
+    deps.watch.wait({ name, url, refused, current: () => lookUp()?.tokens?.access });
+  }
+
   function signInError(signIn: SignIn | undefined): McpxError {
     if (signIn?.ended !== undefined) return signInNeeded(name, `needs a new sign-in: ${signIn.ended}`);
     return signInNeeded(name, signIn?.tokens === undefined ? undefined : 'no longer accepts the sign-in');
@@ -187,9 +204,10 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
 
   function scopeError(): McpxError {
     const { scope } = challenge;
-    const hint = `${loginCommand(name)}${scope === undefined ? '' : ` --scope "${neededScope()}"`}`;
+    const needed = scope === undefined ? undefined : neededScope();
+    const hint = `${loginCommand(name)}${needed === undefined ? '' : ` --scope "${needed}"`}`;
     const message = `server "${name}" needs more permissions${scope === undefined ? '' : ` (${scope})`}`;
-    return new McpxError('auth', message, { hint, data: { signIn: name } });
+    return new McpxError('auth', message, { hint, data: { signIn: name, scope: needed } satisfies SignInData });
   }
 }
 

@@ -2,7 +2,10 @@
 import type { Log } from '../../observe/log.ts';
 import { type Authorization, type ServerAccess, staticAuthorization } from '../http/authorization.ts';
 import { createOAuthAuthorization, type OAuthAuthorization, type OAuthDeps } from './oauth-authorization.ts';
+import { createSignInWatch, type SignInWatch } from './sign-in-watch.ts';
 import { createTokenFile, type TokenFile } from './token-file.ts';
+
+export type { PendingSignIn } from './sign-in.ts';
 
 export interface OAuth {
   readonly tokens: TokenFile;
@@ -10,6 +13,8 @@ export interface OAuth {
   authorization(server: ServerAccess): Authorization;
   /** Returns the sign-in of a server, whatever its configured headers are. */
   signInOf(server: ServerAccess): OAuthAuthorization;
+  /** Calls the listener with the name of each server that the user has signed in to after it was refused. */
+  onSignIn: SignInWatch['onSignIn'];
   stop(): void;
 }
 
@@ -21,14 +26,17 @@ export interface OAuthOptions {
 
 export function createOAuth({ file, log }: OAuthOptions): OAuth {
   const tokens = createTokenFile(file, log);
-  const deps: OAuthDeps = { tokens, log, renewals: new Map(), timers: new Map() };
+  const watch = createSignInWatch();
+  const deps: OAuthDeps = { tokens, log, renewals: new Map(), timers: new Map(), watch };
   const signInOf = (server: ServerAccess) => createOAuthAuthorization(server, deps);
   return {
     tokens,
     signInOf,
     authorization: (server) =>
       hasCredentials(server) ? staticAuthorization(server.headers, server.name) : signInOf(server),
+    onSignIn: watch.onSignIn,
     stop() {
+      watch.stop();
       for (const timer of deps.timers.values()) clearTimeout(timer);
       deps.timers.clear();
     },

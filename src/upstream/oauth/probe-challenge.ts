@@ -1,29 +1,48 @@
 /** Asks a server for its challenge, which names the metadata and the scopes of a sign-in. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Authorization, ServerAccess } from '../http/authorization.ts';
-import { createHttpClient, discard } from '../http/http-client.ts';
+import { createHttpClient, discard, type HttpClient } from '../http/http-client.ts';
 import { networkError } from '../http/http-errors.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
 
-/** Milliseconds that the server has for its answer. */
+/** Milliseconds that the server has for each answer. */
 const TIMEOUT = 30_000;
+const PROTOCOL = '2025-11-25';
 
-/** Sends `initialize` without credentials. A server that answers has no challenge; it may refuse only `tools/call`. */
+/**
+ * Sends `initialize` without credentials, and `tools/list` to a server that answers it. A server that answers both has no
+ * challenge; it may refuse only `tools/call`.
+ */
 export async function probeChallenge({ name, url }: ServerAccess, authorization: Authorization): Promise<Challenge> {
   const client = createHttpClient(url.replace(/^ws/, 'http'), name, authorization);
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'mcpx', version: '1' } };
   try {
-    const response = await client.start({
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
-      repeatable: true,
-      timeout: TIMEOUT,
-    }).response;
-    discard(response);
-    return parseChallenge(response.headers['www-authenticate']);
+    const clientInfo = { name: 'mcpx', version: '1' };
+    const first = await ask(client, 'initialize', { protocolVersion: PROTOCOL, capabilities: {}, clientInfo });
+    if (first['www-authenticate'] !== undefined) return parseChallenge(first['www-authenticate']);
+    const session = first['mcp-session-id'];
+    const headers = { 'mcp-protocol-version': PROTOCOL, ...(session !== undefined && { 'mcp-session-id': session }) };
+    const second = await ask(client, 'tools/list', {}, headers as Record<string, string>);
+    return parseChallenge(second['www-authenticate']);
   } catch (error) {
     throw networkError(name, client.address, error as NodeJS.ErrnoException);
   } finally {
     client.destroy();
   }
+}
+
+async function ask(
+  client: Pick<HttpClient, 'start'>,
+  method: string,
+  params: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<IncomingHttpHeaders> {
+  const response = await client.start({
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    repeatable: true,
+    timeout: TIMEOUT,
+  }).response;
+  discard(response);
+  return response.headers;
 }

@@ -8,8 +8,9 @@ import { type Discovered, discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
+import { bodyOf, withoutIdToken } from './response-body.ts';
 import type { SignIn, StoredClient, StoredTokens, TokenFile } from './token-file.ts';
-import { bodyOf, storedTokens, withoutIdToken } from './token-requests.ts';
+import { storedTokens } from './token-requests.ts';
 
 export interface SignInRequest {
   name: string;

@@ -15,6 +15,8 @@ export interface StoredClient {
   /** True if mcpx registered this client itself; then it is reused with this redirect URI. */
   registered?: boolean;
   redirectUri?: string;
+  /** The scopes for which it was registered; undefined for any. */
+  scope?: string;
 }
 
 export interface StoredTokens {
@@ -79,7 +81,7 @@ export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile
   };
 
   const replace = (signIn: SignIn) => (current: SignIn[]) => [
-    ...current.filter((other) => keyOf(other) !== keyOf(signIn)),
+    ...current.filter((other) => keyOf(other) !== keyOf(signIn) && !isRenewed(other, signIn)),
     signIn,
   ];
 
@@ -126,6 +128,12 @@ export function contains(resource: string, url: string): boolean {
 /** Returns the key of a sign-in. */
 export function keyOf({ issuer, resource, client }: SignIn): string {
   return JSON.stringify([issuer, resource, client.id]);
+}
+
+/** True if mcpx registered another client for the same server meanwhile, for other scopes or another redirect URI. */
+function isRenewed(older: SignIn, newer: SignIn): boolean {
+  const [known, next] = [older.client.registered, newer.client.registered];
+  return known === true && next === true && older.issuer === newer.issuer && older.resource === newer.resource;
 }
 
 /** Each sign-in has its own lock: a slow authorization server delays nobody else. */

@@ -4,6 +4,7 @@ import { clientAuthentication, requestOptions } from './client-registration.ts';
 import type { Discovered } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
+import { bodyOf, withoutIdToken } from './response-body.ts';
 import type { SignIn, StoredClient, StoredTokens } from './token-file.ts';
 
 export interface TokenRequest {
@@ -71,22 +72,6 @@ export function storedTokens(answer: oauth.TokenEndpointResponse, requested: str
     ...(seconds !== undefined && { expiresAt: Date.now() + seconds * 1000 }),
     ...(scope !== undefined && { scope }),
   };
-}
-
-/** mcpx does not use id tokens: without them no key has to be fetched to check one. */
-export function withoutIdToken(body: Record<string, unknown> | undefined, response: Response): Response {
-  if (body === undefined || !('id_token' in body)) return response;
-  const { id_token: _, ...rest } = body;
-  return new Response(JSON.stringify(rest), { status: response.status, headers: response.headers });
-}
-
-/** Returns the JSON object in a response and leaves the response readable. */
-export async function bodyOf(response: Response): Promise<Record<string, unknown> | undefined> {
-  try {
-    return (await response.clone().json()) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
 }
 
 function serverOf({ issuer, tokenEndpoint, revocationEndpoint }: SignIn): oauth.AuthorizationServer {

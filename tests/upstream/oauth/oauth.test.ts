@@ -60,6 +60,38 @@ function rewrite(file: string, change: (signIn: SignIn) => SignIn): void {
 
 const expired = (one: SignIn): SignIn => ({ ...one, tokens: { access: '', ...one.tokens, expiresAt: Date.now() - 1 } });
 
+test('a sign-in of another process is noticed by the one that was refused, once', async () => {
+  const world = await protectedWorld();
+  const { open } = store();
+  const running = open();
+  const told: string[] = [];
+  const noticed = new Promise<void>((resolve) => {
+    running.onSignIn((server) => {
+      told.push(server);
+      resolve();
+    });
+  });
+  const authorization = running.authorization(serverAt(world.url));
+  const sent = await authorization.headers();
+  const refused = await call(world.url, sent);
+  const challenge = refused.headers.get('www-authenticate') ?? undefined;
+  expect(await authorization.refused({ status: 401, challenge, sent })).toBe(false);
+  expect(authorization.error(401)).toMatchObject({ hint: 'mcpx login docs' });
+  await signIn(open(), world);
+  await noticed;
+  await signIn(open(), world);
+  expect(told).toEqual(['docs']);
+  running.stop();
+});
+
+test('the scopes of a server that refuses only the list of tools are requested', async () => {
+  const metadata = ({ scopes_supported: _, ...rest }: Record<string, unknown>) => rest;
+  const world = await protectedWorld({ answersHandshake: true, metadata });
+  const pending = await store().open().signInOf(serverAt(world.url)).beginSignIn();
+  expect(new URL(pending.url).searchParams.get('scope')).toContain('read');
+  pending.cancel();
+});
+
 describe('renewal', () => {
   test('an expired token is renewed before the request, and the rotated refresh token is stored', async () => {
     const world = await protectedWorld();
@@ -309,6 +341,27 @@ describe('clients', () => {
     const settings = { clientId: 'mine', clientSecret: 'a-secret-of-the-client' };
     expect((await signIn(open(), world, settings)).client).toMatchObject({ id: 'mine', auth: 'client_secret_basic' });
     expect(world.asked).not.toContain('POST /reg');
+  });
+
+  test('an id and a secret are encoded only where that is needed, for servers that do not decode them', async () => {
+    const client = {
+      client_id: 'a-client_id.1~',
+      client_secret: 'one-secret: 100%',
+      redirect_uris: ['http://127.0.0.1/callback'],
+      application_type: 'native' as const,
+      token_endpoint_auth_method: 'client_secret_basic' as const,
+    };
+    const sent: string[] = [];
+    const world = await protectedWorld({
+      configuration: { clients: [client] },
+      intercept: ({ headers }) => {
+        sent.push(headers.authorization ?? '');
+        return false;
+      },
+    });
+    await signIn(store().open(), world, { clientId: client.client_id, clientSecret: client.client_secret });
+    const credentials = Buffer.from('a-client_id.1~:one-secret%3A%20100%25').toString('base64');
+    expect(sent).toContain(`Basic ${credentials}`);
   });
 
   test('a registered client is used again at the next sign-in', async () => {
