@@ -48,7 +48,7 @@ test('find, inspect, a wrong call, a corrected one, a large result, its pages', 
 
   const signature = await call('inspect', { method: 'memory.create_entities' });
   expect(textOf(signature)).toContain('entityType: string');
-  expect(shown(signature, /^example:/)).toMatchObject({ tool_name: 'create_entities' });
+  expect(shown(signature, /^example:/)).toMatchObject({ tool: 'memory.create_entities' });
 
   const wrong = await call('exec', { method: 'memory.create_entities', arguments: { entities: [{ name: 'mcpx' }] } });
   expect(wrong.isError).toBe(true);

@@ -151,7 +151,7 @@ test('calls of a batch pass numbers on to each other', async () => {
     '{"id":{"$from":"0.id.x"}}',
     `{"id":{"$from":${id}}}`,
   ];
-  const line = await exec(`{"calls":[${[`{"id":${id}}`, ...referring].map(echo)}]}`);
+  const line = await exec(`{"onError":"continue","calls":[${[`{"id":${id}}`, ...referring].map(echo)}]}`);
   expect(line).toContain(`"structuredContent":{"id":${id},"other":{"n":${id}}}`);
   const said = textsOf(line).join('\n');
   expect(said).toContain('there is nothing at "$from" "0.id.x"; "0.id" is a number');
@@ -194,8 +194,8 @@ test('tools in JavaScript get the nearest number that there is', async () => {
   place.file('own.mjs', "export const tools = [{ name: 'kind', handler: ({ id }) => typeof id + ' ' + id }];");
   const servers = { math: { type: 'builtin' }, own: { module: './own.mjs' } };
   const { call } = await talk('aggregate', servers, place);
-  const sum = '{"expression":"x+0","variables":{"x":9007199254740993}}';
-  expect(textsOf(await call('math__calculate', sum))[0]).toContain('9007199254740992');
+  const numbers = '{"numbers":[9007199254740993]}';
+  expect(textsOf(await call('math__statistics', numbers))[0]).toContain('9007199254740992');
   expect(textsOf(await call('own__kind', '{"id":9007199254740993}'))).toEqual(['number 9007199254740992']);
 });
 

@@ -109,7 +109,8 @@ describe('the SDK client over stdio', () => {
     const wrong = await call('exec', { server_name: 'filesystem', tool_name: 'read_text_file', arguments: { pth: 1 } });
     expect(wrong.isError).toBe(true);
     expect(wrong.text).toContain('path');
-    expect(wrong.text).toContain('read_text_file(args: {');
+    expect(wrong.text).toContain('path: string');
+    expect(wrong.text).toContain('other parameters: tail?, head?');
     expect(wrong.text).toContain('example: exec {');
 
     const outside = await call('exec', {

@@ -106,7 +106,7 @@ describe('a call and its answer, many at once, and a large one', () => {
     const session = await openSession(emptyPlace(), {
       mcpServers: { it: await config() },
       connect: { firstListWait: '15s' },
-      limits: { resultChars: 10_000_000 },
+      limits: { resultChars: 10_000_000, keepChars: 10_000_000 },
     });
     const inspected = await session.request('tools/call', { name: 'inspect', arguments: { server_name: 'it' } });
     expect(inspected.result.content[0].text).toContain('echo(');
