@@ -10,7 +10,7 @@ import type { OAuth } from '../upstream/oauth/oauth.ts';
 export function accessTo(
   spec: ServerSpec,
   { connect }: Pick<Settings, 'connect'>,
-  scopes: string | undefined,
+  scopes?: string | undefined,
 ): ServerAccess {
   const { name } = spec;
   const launch = resolveLaunch(spec, { inheritEnv: connect.inheritEnv });

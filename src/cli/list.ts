@@ -1,7 +1,12 @@
 /** `mcpx list`: prints the configured servers of every profile, or of the named one, without starting any. */
-import type { Profile, ServerSpec } from '../config/config.ts';
+import { accessTo } from '../app/begin-sign-in.ts';
+import type { Profile, ServerSpec, Settings } from '../config/config.ts';
 import { missingVariables } from '../config/env.ts';
+import { environmentOf } from '../config/environment.ts';
+import { tokensFile } from '../config/paths.ts';
 import { redactSpec } from '../config/show.ts';
+import { createLog } from '../observe/log.ts';
+import { createOAuth, type OAuth } from '../upstream/oauth/oauth.ts';
 import type { Invocation } from './command.ts';
 import { readConfig } from './command-app.ts';
 import { print, printJson, table } from './output.ts';
@@ -10,8 +15,17 @@ import { noteNoServers } from './reachable-servers.ts';
 export async function run({ flags }: Invocation): Promise<number> {
   const config = readConfig(flags);
   const profiles = config.profiles.filter(({ name }) => config.profile === undefined || name === config.profile);
+  const { connect } = config.settings;
+  const oauth = createOAuth({
+    file: tokensFile(environmentOf()),
+    log: createLog({ ...config.settings.log, level: 'warn' }),
+  });
   const rows = profiles.flatMap((profile) =>
-    profile.servers.map((spec) => describe(spec, profile, missingVariables(spec, config.settings.connect))),
+    profile.servers.map((spec) => {
+      const missing = missingVariables(spec, connect);
+      const signIn = missing.length > 0 ? undefined : signInCommand(spec, connect, oauth);
+      return describe(spec, profile, { missing, signIn });
+    }),
   );
   if (flags.has('json')) {
     await printJson(rows);
@@ -36,9 +50,22 @@ interface Row {
   disabled: boolean;
   /** The variables that have to be set before it can start. */
   missing: string[];
+  /** The command that signs in, if the server is known to need that. */
+  signIn?: string | undefined;
 }
 
-function describe(spec: ServerSpec, profile: Profile, missing: string[]): Row {
+/** Returns the command for a server that has OAuth settings, or had a sign-in, and now has none. No server is asked. */
+function signInCommand(spec: ServerSpec, connect: Settings['connect'], oauth: OAuth): string | undefined {
+  if (!('url' in spec)) return undefined;
+  try {
+    return oauth.neededCommand(accessTo(spec, { connect }));
+  } catch {
+    // A setting that cannot be used has its own message when the server starts.
+    return undefined;
+  }
+}
+
+function describe(spec: ServerSpec, profile: Profile, { missing, signIn }: Pick<Row, 'missing' | 'signIn'>): Row {
   const { name, type, disabled } = spec;
   return {
     profile: profile.name,
@@ -48,13 +75,15 @@ function describe(spec: ServerSpec, profile: Profile, missing: string[]): Row {
     target: target(spec),
     disabled,
     missing,
+    ...(signIn !== undefined && { signIn }),
   };
 }
 
-function remark({ missing, disabled, profileEnabled }: Row): string {
+function remark({ missing, disabled, profileEnabled, signIn }: Row): string {
   if (!profileEnabled) return 'the profile is disabled';
   if (disabled) return 'disabled';
-  return missing.length > 0 ? `needs ${missing.join(', ')}` : '';
+  if (missing.length > 0) return `needs ${missing.join(', ')}`;
+  return signIn === undefined ? '' : `sign in needed: ${signIn}`;
 }
 
 /** Returns the command or URL of a server, with placeholders as written and secrets masked. */

@@ -1,5 +1,5 @@
 /** Sign-in to a protected server with the executable: the command, calls before and after it, a running session. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -104,6 +104,9 @@ test('the list of tools and the status name the sign-in that is needed', async (
   const list = await run(['tools', '--config', join(place.cwd, 'mcp.json')], place);
   expect(list.stderr).toContain('server "docs" needs sign-in');
   expect(list.stderr).toContain('mcpx login docs');
+  place.file('oauth.json', { mcpServers: { docs: { type: 'http', url: world.url, oauth: {} } } });
+  const configured = await run(['list', '--config', join(place.cwd, 'oauth.json')], place);
+  expect(configured.stdout).toContain('sign in needed: mcpx login docs');
   const gateway = start(['serve', join(place.cwd, 'mcp.json'), '--http', '127.0.0.1:0'], place);
   const [, url = ''] = (await gateway.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
   await fetch(`${url}/api/default/tools/docs/whoami`, { method: 'POST', body: '{}' });
@@ -122,6 +125,57 @@ test.each([
   expect(refused.stderr).toContain(message);
   expect(refused.stderr).toContain('hint: mcpx login docs');
 });
+
+/** Makes the stored access tokens look expired. */
+function expireStored(place: Place): void {
+  const file = join(place.env.HOME ?? '', '.mcpx', 'tokens.json');
+  const { signIns } = JSON.parse(readFileSync(file, 'utf8'));
+  for (const { tokens } of signIns) tokens.expiresAt = 1;
+  writeFileSync(file, JSON.stringify({ version: 1, signIns }), { mode: 0o600 });
+}
+
+test('twelve processes with one expired token renew it once, and none is signed out', async () => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  const words = ['exec', 'docs.whoami', '--config', join(place.cwd, 'mcp.json')];
+  await login(place);
+  expireStored(place);
+  world.asked.length = 0;
+  const all = await Promise.all(Array.from({ length: 12 }, () => run(words, place)));
+  expect(new Set(all.map(({ code, stdout }) => `${code} ${stdout}`))).toEqual(new Set(['0 signed in as ada\n']));
+  expect(world.asked.filter((line) => line === 'POST /token')).toHaveLength(1);
+  expect(all.map(({ stderr }) => stderr).join()).not.toContain('invalid_grant');
+  expireStored(place);
+  expect((await run(words, place)).stdout).toBe('signed in as ada\n');
+}, 120_000);
+
+test('a process that is killed during a renewal signs nobody out', async () => {
+  let holds = false;
+  let arrived = () => {};
+  const request = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const world = await protectedWorld({
+    intercept: ({ url }) => {
+      const held = holds && url === '/token';
+      if (held) arrived();
+      return held;
+    },
+  });
+  const place = placeFor(world);
+  const words = ['exec', 'docs.whoami', '--config', join(place.cwd, 'mcp.json')];
+  await login(place);
+  expireStored(place);
+  holds = true;
+  const killed = start(words, place);
+  await request;
+  const waiting = run(words, place);
+  killed.child.kill('SIGKILL');
+  await killed.finished;
+  holds = false;
+  expect((await waiting).stdout).toBe('signed in as ada\n');
+  expect((await run(words, place)).stdout).toBe('signed in as ada\n');
+}, 120_000);
 
 /** The official client, which can open pages for its user; `answer` is what the user does. */
 async function clientWithPages(world: ProtectedWorld, answer: (url: string) => ElicitResult) {

@@ -83,22 +83,47 @@ export async function protectedWorld(options: WorldOptions = {}): Promise<Protec
 }
 
 /** Follows the redirects of a sign-in as a browser with cookies does; resolves with the address of the last page. */
-export async function browse(start: string, { stopAt }: { stopAt?: string } = {}): Promise<string> {
+export function browse(start: string, { stopAt }: { stopAt?: string } = {}): Promise<string> {
+  return createBrowser()(start, { stopAt });
+}
+
+/** Opens the page of a device sign-in and confirms its code. */
+export async function confirmDevice(url: string): Promise<string> {
+  const visit = createBrowser();
+  const hidden = (page: string) =>
+    Object.fromEntries([...page.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]));
+  const sent = hidden(await visit(url));
+  const asked = hidden(await visit(url.replace(/\?.*/, ''), { form: sent }));
+  return visit(url.replace(/\?.*/, ''), { form: { ...sent, ...asked, confirm: 'yes' } });
+}
+
+interface Visit {
+  /** The beginning of the address at which the browser stops. */
+  stopAt?: string | undefined;
+  form?: Record<string, string | undefined>;
+}
+
+function createBrowser() {
   const cookies = new Map<string, string>();
-  let url = start;
-  for (let hop = 0; hop < 15; hop++) {
-    if (stopAt !== undefined && url.startsWith(stopAt)) return url;
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { redirect: 'manual', headers: { cookie } });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      cookies.set(name, value);
+  return async (start: string, { stopAt, form }: Visit = {}): Promise<string> => {
+    let url = start;
+    let body = form && new URLSearchParams(form as Record<string, string>);
+    for (let hop = 0; hop < 15; hop++) {
+      if (stopAt !== undefined && url.startsWith(stopAt)) return url;
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+      const method = body === undefined ? {} : { method: 'POST', body };
+      const response = await fetch(url, { redirect: 'manual', headers: { cookie }, ...method });
+      body = undefined;
+      for (const line of response.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        cookies.set(name, value);
+      }
+      const to = response.headers.get('location');
+      if (to === null) return `${response.status} ${await response.text()}`;
+      url = new URL(to, url).href;
     }
-    const to = response.headers.get('location');
-    if (to === null) return `${response.status} ${await response.text()}`;
-    url = new URL(to, url).href;
-  }
-  throw new Error(`too many redirects: ${url}`);
+    throw new Error(`too many redirects: ${url}`);
+  };
 }
 
 async function createProvider(issuer: string, resource: string, more: Configuration = {}): Promise<Provider> {

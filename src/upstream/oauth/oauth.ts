@@ -2,6 +2,8 @@
 import type { Log } from '../../observe/log.ts';
 import { type Authorization, type ServerAccess, staticAuthorization } from '../http/authorization.ts';
 import { createOAuthAuthorization, type OAuthAuthorization, type OAuthDeps } from './oauth-authorization.ts';
+import { loginCommand } from './oauth-errors.ts';
+import { readOAuthSettings } from './oauth-settings.ts';
 import { createSignInWatch, type SignInWatch } from './sign-in-watch.ts';
 import { createTokenFile, type TokenFile } from './token-file.ts';
 
@@ -13,6 +15,11 @@ export interface OAuth {
   authorization(server: ServerAccess): Authorization;
   /** Returns the sign-in of a server, whatever its configured headers are. */
   signInOf(server: ServerAccess): OAuthAuthorization;
+  /**
+   * Returns the command that signs in to a server that has OAuth settings, or had a sign-in, and now has none. It asks
+   * nobody, so a server that was never contacted has none.
+   */
+  neededCommand(server: ServerAccess): string | undefined;
   /** Calls the listener with the name of each server that the user has signed in to after it was refused. */
   onSignIn: SignInWatch['onSignIn'];
   stop(): void;
@@ -34,6 +41,13 @@ export function createOAuth({ file, log }: OAuthOptions): OAuth {
     signInOf,
     authorization: (server) =>
       hasCredentials(server) ? staticAuthorization(server.headers, server.name) : signInOf(server),
+    neededCommand(server) {
+      const { clientId, grant } = readOAuthSettings(server.oauth ?? {}, server.name);
+      if (hasCredentials(server) || grant === 'client_credentials') return undefined;
+      const signIn = tokens.find(server.url, clientId);
+      const isKnown = server.oauth !== undefined || signIn !== undefined;
+      return isKnown && signIn?.tokens === undefined ? loginCommand(server.name) : undefined;
+    },
     onSignIn: watch.onSignIn,
     stop() {
       watch.stop();

@@ -1,11 +1,12 @@
 /** Sign-in to a protected server: a real authorization server, a real MCP server, and the store of tokens. */
+import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createOAuth, type OAuth } from '../../../src/upstream/oauth/oauth.ts';
 import type { SignIn } from '../../../src/upstream/oauth/token-file.ts';
-import { browse, json, type ProtectedWorld, protectedWorld } from '../oauth-world.ts';
+import { browse, confirmDevice, json, type ProtectedWorld, protectedWorld, type WorldOptions } from '../oauth-world.ts';
 
 /** A store of tokens in an empty folder; `warned` are its log lines. */
 function store() {
@@ -373,6 +374,31 @@ describe('clients', () => {
     expect(world.asked.filter((line) => line === 'POST /reg')).toHaveLength(1);
   });
 
+  test.each([
+    ['EC', 'ES256', () => generateKeyPairSync('ec', { namedCurve: 'P-256' })],
+    ['RSA', 'RS256', () => generateKeyPairSync('rsa', { modulusLength: 2048 })],
+    ['Ed25519', 'Ed25519', () => generateKeyPairSync('ed25519')],
+  ])('a machine proves its identity with a key (%s)', async (_, algorithm, generate) => {
+    const { privateKey, publicKey } = generate();
+    const client = {
+      client_id: 'robot',
+      redirect_uris: [],
+      response_types: [],
+      grant_types: ['client_credentials'],
+      token_endpoint_auth_method: 'private_key_jwt' as const,
+      token_endpoint_auth_signing_alg: algorithm as 'ES256',
+      jwks: { keys: [publicKey.export({ format: 'jwk' }) as { kty: 'EC' }] },
+    };
+    const enabledJWA = { clientAuthSigningAlgValues: ['RS256', 'ES256', 'Ed25519'] } as const;
+    const world = await protectedWorld({
+      configuration: { clients: [client], enabledJWA } as unknown as NonNullable<WorldOptions['configuration']>,
+    });
+    const pem = String(privateKey.export({ format: 'pem', type: 'pkcs8' }));
+    const settings = { grant: 'client_credentials', clientId: 'robot', privateKey: pem, scopes: ['read'] };
+    const authorization = store().open().authorization(serverAt(world.url, settings));
+    expect((await call(world.url, await authorization.headers())).status).toBe(200);
+  });
+
   test('client credentials need no user, and one token serves all requests', async () => {
     const client = {
       client_id: 'robot',
@@ -392,6 +418,26 @@ describe('clients', () => {
     const authorization = store().open().authorization(serverAt(world.url, settings));
     for (const _ of [1, 2]) expect((await call(world.url, await authorization.headers())).status).toBe(200);
     expect(world.asked.filter((line) => line === 'POST /token')).toHaveLength(1);
+  });
+});
+
+describe('a sign-in on another device', () => {
+  const device: WorldOptions = { configuration: { features: { deviceFlow: { enabled: true } } } };
+
+  test('waits until the user has confirmed the code there', async () => {
+    const world = await protectedWorld(device);
+    const oauth = store().open();
+    const pending = await oauth.signInOf(serverAt(world.url)).beginDeviceSignIn(new AbortController().signal);
+    expect(pending.url).toContain(pending.code);
+    expect(await confirmDevice(pending.url)).toMatch(/^200/);
+    expect((await pending.done).tokens?.refresh).toBeDefined();
+    expect((await call(world.url, await oauth.authorization(serverAt(world.url)).headers())).status).toBe(200);
+  }, 30_000);
+
+  test('names another option if the authorization server does not offer it', async () => {
+    const world = await protectedWorld();
+    const begun = store().open().signInOf(serverAt(world.url)).beginDeviceSignIn(new AbortController().signal);
+    await expect(begun).rejects.toMatchObject({ hint: 'mcpx login docs --no-browser' });
   });
 });
 
