@@ -12,7 +12,7 @@ const EXAMPLES: [file: string, profiles: Record<string, string[]>][] = [
   ['personal.jsonc', { default: ['files', 'memory', 'time'] }],
   ['team-gateway.jsonc', { default: ['notes', 'everything', 'time'], ci: ['time', 'everything'] }],
   ['read-only.jsonc', { default: ['files', 'memory'], readonly: ['files', 'memory'] }],
-  ['air-gapped.jsonc', { default: ['time', 'text', 'math', 'json', 'notes'] }],
+  ['air-gapped.jsonc', { default: ['time', 'math', 'memory', 'notes'] }],
   ['behind-nginx/config.jsonc', { default: ['time', 'math'] }],
   ['local-module/config.jsonc', { default: ['notes'] }],
   ['schemas.json', { default: ['files', 'time'], numbers: ['math'] }],
