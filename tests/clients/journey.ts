@@ -90,7 +90,7 @@ function describeMenu(spoken: () => Spoken): void {
     const { properties } = spoken().tools.find(({ name }) => name === 'exec')!.schema;
     expect(properties.arguments.additionalProperties).not.toBe(false);
     expect(properties.arguments.type).toMatch(/^object$/i);
-    expect(Object.keys(properties.calls.items.properties).sort()).toEqual(['arguments', 'server_name', 'tool_name']);
+    expect(Object.keys(properties.calls.items.properties).sort()).toEqual(['arguments', 'tool']);
   });
 
   test('reaches nothing beyond loopback', () => {

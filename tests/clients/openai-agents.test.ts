@@ -12,14 +12,14 @@ const strict: Client = {
 };
 
 /** A model that follows a strict schema sends every member, with null for those that it does not use. */
-const unused = { select: null, calls: null };
+const unused = { select: null, calls: null, parallel: null, onError: null };
 
 describeClient(openAiAgents, () => {
   test('leaves room for arguments in strict schemas, and takes null for a member that is not used', async () => {
     const place = makeHome();
     try {
-      const greeting = { server_name: 'desk', tool_name: 'greet', arguments: { name: 'Ada' } };
-      const batch = { server_name: null, tool_name: null, arguments: null, select: null, calls: [greeting] };
+      const greeting = { tool: 'desk.greet', arguments: { name: 'Ada' } };
+      const batch = { ...unused, tool: null, arguments: null, calls: [greeting] };
       const steps = [{ ...greeting, ...unused }, batch].map((input) => () => ({ tool: 'exec', input }));
       const { tools, results } = await converse(strict, place, steps, { kind: 'documented' });
       const inspect = tools.find(({ name }) => name === 'inspect')!;
@@ -29,7 +29,7 @@ describeClient(openAiAgents, () => {
       });
       const exec = JSON.stringify(tools.find(({ name }) => name === 'exec')!.schema.properties);
       expect(exec).toContain('{"type":"object","additionalProperties":true}');
-      expect(exec).toMatch(/"calls":.*"server_name".*"tool_name".*"arguments"/);
+      expect(exec).toMatch(/"calls":.*"tool":.*"arguments":/);
       for (const { text } of results) expect(text).toContain('Good morning, Ada!');
     } finally {
       place.remove();

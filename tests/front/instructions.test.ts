@@ -89,7 +89,7 @@ describe('the aggregate front', () => {
 describe('the names of the servers', () => {
   test('are the first words of the description of inspect and of the instructions', async () => {
     const front = open({ github: { tools }, files: { tools } });
-    expect(await front.description()).toMatch(/^files, github: look up their tools, run them with exec/);
+    expect(await front.description()).toMatch(/^files, github: look up unknown tools. Run known ones with exec at once/);
     expect(await front.instructions()).toMatch(/^files, github: MCP servers behind inspect and exec\. /);
   });
 
@@ -102,7 +102,7 @@ describe('the names of the servers', () => {
   });
 
   test('are left out where there is no server', async () => {
-    expect(await open({}).description()).toMatch(/^Look up tools of MCP servers, /);
+    expect(await open({}).description()).toMatch(/^Look up unknown MCP tools\. /);
     expect(await open({}).instructions()).toMatch(/^MCP servers behind inspect and exec\. /);
   });
 });

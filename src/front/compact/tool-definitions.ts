@@ -12,22 +12,22 @@ const INTEGER = { type: 'integer' };
 /** Allows any member explicitly, because converters for strict schemas otherwise drop all members. */
 const ANY_OBJECT = { type: 'object', additionalProperties: true };
 
-/** The order of a batch, and how a call refers to results. */
-const CALLS =
-  'in order, until one fails. {"$from":"0.items[0].id"} or "{{0.url}}" in arguments: of result 0; "r1.id": of kept r1. each:"0.items": once per {"$from":"item"}. show:false hides';
+/** What the schema of `exec` does not say: the language of `select`, the order of a batch, and how a call refers to results. */
+const RUN =
+  "Run a tool, or calls in order until one fails. select: JMESPath, 'x' strings. Arguments take {$from:'0.id'} of result 0, '{{r1.id}}' of kept r1. each:'0.ids' repeats with {{item}}, show:false hides";
 
 /** Texts of each dialect; the same handlers serve both. */
 const WORDS = {
   inspect: {
     target: { tool: STRING },
     server: { server_name: STRING },
-    look: 'run them with exec. Known tools need no look-up: a call that does not fit is not run, but answered with types. query: one action, "send an email". tool: "server" or "server.tool" in full. Nothing: servers.',
+    look: 'Run known ones with exec at once: bad arguments are answered with types, not run. query: one action. tool: server[.tool]',
     instructions: 'The description of inspect lists what there is; inspect finds the rest, exec runs it.',
   },
   describe: {
     target: { method: STRING },
     server: { method: STRING },
-    look: 'run them with call. Known tools need no look-up: a call that does not fit is not run, but answered with types. query: one action, "send an email". method: "server" or "server.tool" in full. Nothing: servers.',
+    look: 'Run known ones with call at once: bad arguments are answered with types, not run. query: one action. method: server[.tool]',
     instructions: 'The description of describe lists what there is; describe finds the rest, call runs it.',
   },
 } as const satisfies Record<
@@ -58,8 +58,8 @@ export function instructionsOf(front: Settings['front'], servers: ServerView[]):
 /** Returns the text before the menu. */
 export function lookText({ dialect }: Settings['front'], servers: ServerView[]): string {
   const names = someNames(servers);
-  const what = names === '' ? 'Look up tools of MCP servers' : `${names}: look up their tools`;
-  return `${what}, ${WORDS[dialect].look}`;
+  const what = names === '' ? 'Look up unknown MCP tools' : `${names}: look up unknown tools`;
+  return `${what}. ${WORDS[dialect].look}`;
 }
 
 /** Maximum characters of the server names at the beginning. */
@@ -81,12 +81,12 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
   const names = dialectOf(front);
   const { target, server } = WORDS[front.dialect];
   const one = { ...target, arguments: ANY_OBJECT };
+  const shown = { ...one, select: STRING };
   const runs = {
     type: 'object',
     properties: {
-      ...one,
-      select: { type: 'string', description: "JMESPath; strings as 'x'" },
-      calls: { type: 'array', items: { ...ANY_OBJECT, properties: one }, description: CALLS },
+      ...shown,
+      calls: { type: 'array', items: { ...ANY_OBJECT, properties: one } },
       parallel: { type: 'boolean' },
       onError: { enum: ['continue'] },
     },
@@ -107,7 +107,7 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
     {
       name: names.exec,
       title: 'Run a tool',
-      description: 'Run tools.',
+      description: RUN,
       inputSchema: runs,
       annotations: execAnnotations(servers),
       _meta: metaFor('run, call or execute a tool of any connected MCP server'),
@@ -115,9 +115,9 @@ export function toolsOf(front: Settings['front'], servers: ServerView[], look: s
     front.execSplit === true && {
       name: names.read,
       title: 'Run a tool that only reads',
-      description: `${names.exec} for read-only tools.`,
-      // It accepts `select` and `calls` as well; they are not repeated to save characters.
-      inputSchema: { type: 'object', properties: one },
+      description: `Read-only ${names.exec}`,
+      // It accepts `calls` as well, which are not repeated to save tokens.
+      inputSchema: { type: 'object', properties: shown },
       annotations: { readOnlyHint: true, openWorldHint },
       _meta: metaFor('run a read-only tool of any connected MCP server'),
     },

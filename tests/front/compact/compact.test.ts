@@ -132,6 +132,18 @@ describe('tools/list', () => {
     expect(await asked('codex-mcp-client')).toEqual([false, false]);
   });
 
+  test('says what a model must know before its first call', async () => {
+    const { tools } = (await open({}).request('tools/list')) as { tools: { description: string }[] };
+    const [inspect, exec] = tools.map(({ description }) => description);
+    expect(inspect).toContain('Run known ones with exec at once: bad arguments are answered with types, not run');
+    expect(inspect).toContain('query: one action');
+    expect(inspect).toContain('tool: server[.tool]');
+    expect(exec).toContain('calls in order until one fails');
+    expect(exec).toContain("select: JMESPath, 'x' strings");
+    expect(exec).toContain("{$from:'0.id'} of result 0, '{{r1.id}}' of kept r1");
+    expect(exec).toContain("each:'0.ids' repeats with {{item}}, show:false hides");
+  });
+
   test('the fixed part costs at most 300 tokens', async () => {
     const { tools } = (await open({}).request('tools/list')) as { tools: Record<string, unknown>[] };
     const fixed = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
