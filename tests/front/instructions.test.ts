@@ -89,7 +89,9 @@ describe('the aggregate front', () => {
 describe('the names of the servers', () => {
   test('are the first words of the description of inspect and of the instructions', async () => {
     const front = open({ github: { tools }, files: { tools } });
-    expect(await front.description()).toMatch(/^files, github: look up unknown tools. Run known ones with exec at once/);
+    expect(await front.description()).toMatch(
+      /^files, github: look up unknown tools. Run known ones with exec at once/,
+    );
     expect(await front.instructions()).toMatch(/^files, github: MCP servers behind inspect and exec\. /);
   });
 

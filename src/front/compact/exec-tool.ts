@@ -204,7 +204,19 @@ function isHidden({ show }: Params): boolean {
 }
 
 /** The arguments of `exec` itself. */
-const OWN = ['server_name', 'tool_name', 'tool', 'method', 'arguments', 'select', 'calls', 'each', 'show'];
+const OWN = [
+  'server_name',
+  'tool_name',
+  'tool',
+  'method',
+  'arguments',
+  'select',
+  'calls',
+  'each',
+  'show',
+  'parallel',
+  'onError',
+];
 
 /** Some models put a tool's arguments next to `arguments`, which is then missing or empty. */
 function argumentsOf(args: Params): unknown {

@@ -12,7 +12,7 @@ const INTEGER = { type: 'integer' };
 /** Allows any member explicitly, because converters for strict schemas otherwise drop all members. */
 const ANY_OBJECT = { type: 'object', additionalProperties: true };
 
-/** What the schema of `exec` does not say: the language of `select`, the order of a batch, and how a call refers to results. */
+/** The language of `select`, the order of a batch and the references to results, which the schema does not explain. */
 const RUN =
   "Run a tool, or calls in order until one fails. select: JMESPath, 'x' strings. Arguments take {$from:'0.id'} of result 0, '{{r1.id}}' of kept r1. each:'0.ids' repeats with {{item}}, show:false hides";
 

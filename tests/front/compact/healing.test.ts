@@ -108,6 +108,12 @@ describe('what else helps', () => {
     expect(sent[0]?.params?.arguments).toEqual({ path: '/a' });
   });
 
+  test.each([{}, { arguments: {} }])('what tells exec how to run is no argument of the tool: %j', async (args) => {
+    const { exec, sent } = open({ files: { tools: [{ name: 'now' }] } });
+    expect(await exec({ tool: 'files.now', ...args, parallel: false, onError: 'continue' })).toBe('ok');
+    expect(sent[0]?.params?.arguments ?? {}).toEqual({});
+  });
+
   test('a single value becomes a list where a list is wanted, a text a number', async () => {
     const { exec, sent } = open({ files: FILES });
     await exec(call({ path: '/a', lines: '5' }));
