@@ -30,6 +30,7 @@ const STEPS = {
         { server_name: 'desk', tool_name: 'ring_bell', arguments: {} },
         { server_name: 'math', tool_name: 'calculate', arguments: { expression: '6*7' } },
       ],
+      onError: 'continue',
     },
   }),
   image: () => desk('draw'),
