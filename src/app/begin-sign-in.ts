@@ -15,8 +15,8 @@ export function accessTo(
   const { name } = spec;
   const launch = resolveLaunch(spec, { inheritEnv: connect.inheritEnv });
   if (!('url' in launch)) throw new McpxError('config', `server "${name}" has no URL`);
-  const { url, headers, oauth } = launch;
-  return { name, url, headers, oauth: scopes === undefined ? oauth : { ...oauth, scopes } };
+  const { url, headers, oauth, helper } = launch;
+  return { name, url, headers, helper, oauth: scopes === undefined ? oauth : { ...oauth, scopes } };
 }
 
 export function beginnerOf(

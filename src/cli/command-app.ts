@@ -104,13 +104,14 @@ export function openApp(
   const told = attended && { attended };
   if (config.files.length === 0) return createApp(config, { log });
   const home = homeFolder(environmentOf());
+  const oauth = createOAuth({ file: tokensFile(environmentOf()), log });
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
   const store = catalogs === 'stored' ? stored : { ...stored, read: () => undefined };
   const problem = unwritable(home);
   if (problem !== undefined) {
     log.warn(problem);
     const readOnly = { ...store, write: () => undefined };
-    return createApp(config, { log, store: readOnly, lockFile: openLockFile(), problems: [problem], ...told });
+    return createApp(config, { log, store: readOnly, lockFile: openLockFile(), oauth, problems: [problem], ...told });
   }
   removeLeftovers(home, config.files);
   const children = createChildRecords({ folder: join(home, 'run'), log });
@@ -120,7 +121,6 @@ export function openApp(
   const usage = createUsage({ file: join(home, 'usage.json'), log });
   const resultFolder = join(home, 'results');
   const shownFolder = resumable ? join(sessionsFolder(environmentOf()), 'shown') : undefined;
-  const oauth = createOAuth({ file: tokensFile(environmentOf()), log });
   const kept = { children, stderr, ledger, usage, resultFolder, shownFolder, oauth };
   return createApp(config, { log, store, lockFile: openLockFile(), ...kept, ...told });
 }

@@ -81,7 +81,6 @@ export const NOT_CARRIED: ReadonlyMap<string, string> = new Map([
   ...['autoApprove', 'alwaysAllow', 'trust', 'default_tools_approval_mode'].map(
     (key) => [key, 'the client approves calls, mcpx does not'] as const,
   ),
-  ['headersHelper', 'mcpx runs no program to get headers'],
 ]);
 
 export function fieldNameOf(key: string): string {

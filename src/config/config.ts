@@ -58,6 +58,10 @@ export interface RemoteServer extends ServerBase {
   type: 'http' | 'sse' | 'ws' | 'auto';
   url: string;
   headers: Record<string, string>;
+  /** A program and its arguments, which print more headers; they may hold placeholders. */
+  headersHelper?: string[];
+  /** Milliseconds for which its headers are used. */
+  headersHelperCache?: number;
   oauth?: Record<string, unknown>;
 }
 

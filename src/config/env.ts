@@ -26,6 +26,8 @@ export type Launch =
       url: string;
       headers: Record<string, string>;
       oauth?: Record<string, unknown>;
+      /** The program that prints more headers, with its complete environment; `keep` is in milliseconds. */
+      helper?: { command: string; args: string[]; env: Record<string, string>; keep: number };
     }
   | {
       type: 'module';
@@ -169,17 +171,29 @@ function resolveCommand(command: string, server: string, { world, folder }: Expa
   return isPath ? absolutePath(command, folder, world) : command;
 }
 
-function buildRemote(spec: RemoteServer, { text, record }: Expander): () => Built {
+/** Milliseconds for which the headers of `headersHelper` are used. */
+const KEEP_HEADERS = 5 * 60_000;
+
+function buildRemote(spec: RemoteServer, expander: Expander): () => Built {
+  const { text, record, world } = expander;
   const url = text(spec.url);
   const headers = record(spec.headers);
   const oauth = spec.oauth === undefined ? undefined : deep(spec.oauth, text);
+  const [program, ...args] = (spec.headersHelper ?? []).map(text);
   return () => {
     // The message quotes the URL as written, because the expanded URL may hold a secret.
     if (!URL.canParse(url)) {
       const hint = 'write a complete URL, such as https://example.com/mcp';
       throw new McpxError('config', `the URL of server "${spec.name}" is not valid: "${maskText(spec.url)}"`, { hint });
     }
-    return { type: spec.type, url, headers, ...(isRecord(oauth) ? { oauth } : {}) };
+    // The program belongs to the user like mcpx itself, so it inherits what a keychain or a vault needs.
+    const helper = program !== undefined && {
+      command: resolveCommand(program, spec.name, expander),
+      args,
+      env: childEnv([inheritedEnv('all', world)], world),
+      keep: spec.headersHelperCache ?? KEEP_HEADERS,
+    };
+    return { type: spec.type, url, headers, ...(helper && { helper }), ...(isRecord(oauth) ? { oauth } : {}) };
   };
 }
 

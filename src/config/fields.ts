@@ -92,6 +92,13 @@ export const SERVER = {
   framing: choice('How messages are separated on its pipes.', 'newline', 'content-length'),
   url: text('Where it listens.'),
   headers: { kind: 'map', of: { kind: 'scalar' }, doc: 'HTTP headers sent with every request.' },
+  headersHelper: {
+    kind: 'list',
+    of: { kind: 'scalar' },
+    single: true,
+    doc: 'A program and its arguments: it prints a JSON object of more headers. No shell is involved.',
+  },
+  headersHelperCache: duration('For how long its headers are used (default 5m); a number is milliseconds.'),
   oauth: {
     kind: 'open',
     doc: 'OAuth: clientId (null registers one), clientSecret, clientMetadataUrl, privateKey, scopes, grant, callbackPort, issuer.',

@@ -44,18 +44,18 @@ export function launchSecrets({ spec, launch, filled, own }: LaunchValues): stri
 /** Returns values that do not come from the entry's `env`: arguments, inherited variables, the URL, headers, OAuth. */
 function otherParts(launch: Launch): (readonly [name: string, part: string])[] {
   if (launch.type === 'builtin') return [];
-  if (!('url' in launch)) return [...argumentsOf(launch), ...inherited(launch.env)];
+  if (!('url' in launch)) return [...argumentsOf('args' in launch ? launch.args : []), ...inherited(launch.env)];
   const headers = Object.entries(launch.headers);
   return [
     ...publicSecrets(launch.url).map((part) => ['token', part] as const),
     ...headers.flatMap(([name, value]) => secretParts(name, value).map((part) => [name, part] as const)),
     ...secretParts('oauth', JSON.stringify(launch.oauth ?? {})).map((part) => ['token', part] as const),
-    ...inherited(proxyVariables()),
+    ...argumentsOf(launch.helper?.args ?? []),
+    ...inherited({ ...launch.helper?.env, ...proxyVariables() }),
   ];
 }
 
-function argumentsOf(launch: Launch): (readonly [string, string])[] {
-  const args = 'args' in launch ? launch.args : [];
+function argumentsOf(args: readonly string[]): (readonly [string, string])[] {
   return argumentParts(args).flatMap((parts) => parts.map((part) => ['token', part] as const));
 }
 

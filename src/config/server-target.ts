@@ -20,7 +20,7 @@ type Own<T, K extends keyof T> = Pick<T, K | Extract<'type', keyof T>>;
 /** The part of a `ServerSpec` that depends on its type. */
 export type Target =
   | Own<StdioServer, 'command' | 'args' | 'env' | 'envFile' | 'cwd' | 'framing'>
-  | Own<RemoteServer, 'url' | 'headers' | 'oauth'>
+  | Own<RemoteServer, 'url' | 'headers' | 'headersHelper' | 'headersHelperCache' | 'oauth'>
   | Own<ModuleServer, 'module'>
   | Own<BuiltinServer, 'builtin'>;
 
@@ -43,7 +43,7 @@ export const TYPES: ReadonlyMap<string, ServerType> = new Map([
 
 const KNOWN = ['stdio', 'http', 'sse', 'ws', 'auto', 'module', 'builtin'];
 const STDIO: FieldName[] = ['command', 'args', 'env', 'envFile', 'cwd', 'framing'];
-const REMOTE: FieldName[] = ['url', 'headers', 'oauth'];
+const REMOTE: FieldName[] = ['url', 'headers', 'headersHelper', 'headersHelperCache', 'oauth'];
 
 /** The fields that each type uses. The first one is required. */
 const USED = {
@@ -180,6 +180,8 @@ function readRemote(
   const url = parts.read<string>('url');
   const headers = parts.read<Record<string, string>>('headers') ?? {};
   const oauth = parts.read<Record<string, unknown>>('oauth');
+  const helper = parts.read<string[]>('headersHelper') ?? [];
+  const cache = parts.read<number>('headersHelperCache');
   checkHeaders(headers, server, parts, findings);
   const problem = url === undefined ? undefined : urlProblem(url, type);
   if (problem !== undefined) {
@@ -188,7 +190,12 @@ function readRemote(
     findings.error({ message: `"url" of server "${server.name}" ${problem}`, place, hint });
   }
   if (url === undefined || problem !== undefined) return undefined;
-  return { type, url, headers, ...(oauth === undefined ? {} : { oauth }) };
+  return {
+    ...{ type, url, headers },
+    ...(helper.length > 0 && { headersHelper: helper }),
+    ...(cache !== undefined && { headersHelperCache: cache }),
+    ...(oauth !== undefined && { oauth }),
+  };
 }
 
 /** A URL with placeholders is checked when the server starts. */

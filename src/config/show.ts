@@ -57,7 +57,8 @@ export function redactSpec<T extends ServerSpec>(spec: T): T {
   if (spec.type === 'stdio') return { ...spec, args: maskArgs(spec.args), env: maskRecord(spec.env) };
   if (!('url' in spec)) return spec;
   const oauth = spec.oauth === undefined ? {} : { oauth: maskNamed(spec.oauth) };
-  return { ...spec, url: maskText(spec.url), headers: maskRecord(spec.headers), ...oauth };
+  const helper = spec.headersHelper === undefined ? {} : { headersHelper: maskArgs(spec.headersHelper) };
+  return { ...spec, url: maskText(spec.url), headers: maskRecord(spec.headers), ...helper, ...oauth };
 }
 
 function maskRecord<T>(values: Record<string, T>): Record<string, T> {

@@ -37,6 +37,8 @@ export function checkRemoteEdit(now: Profiles, next: Profiles): void {
 function checkServer(was: ServerSpec | undefined, spec: ServerSpec): void {
   if (!isRemote(spec)) throw refused(`server "${spec.name}" would run a program, and only URLs are accepted`);
   const old = was !== undefined && isRemote(was) ? was : undefined;
+  if (!sameJson(old?.headersHelper, spec.headersHelper))
+    throw refused(`"headersHelper" of server "${spec.name}" would run a program`);
   // A new placeholder could send a variable or a file of this machine to the URL of the entry.
   const known = new Set(placeholdersOf(old));
   if (placeholdersOf(spec).some((one) => !known.has(one)))
@@ -59,6 +61,7 @@ function placeholdersOf(spec: RemoteServer | undefined): string[] {
 function keepsSecrets(old: RemoteServer, next: RemoteServer): boolean {
   const sent = new Map(Object.entries(old.headers));
   if (Object.entries(next.headers).some(([name, value]) => sent.get(name) === value)) return true;
+  if (next.headersHelper !== undefined) return true;
   return placeholdersOf(next).length > 0 || (old.oauth !== undefined && next.oauth !== undefined);
 }
 

@@ -240,3 +240,27 @@ test('a user who declines the page gets the command instead', async () => {
   const { text, isError } = await call();
   expect([text, isError]).toEqual([expect.stringContaining('mcpx login docs'), true]);
 });
+
+test('a program of the user prints the headers, and its failure names the server and the exit code', async () => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  await login(place);
+  const file = join(place.env.HOME ?? '', '.mcpx', 'tokens.json');
+  const { access } = JSON.parse(readFileSync(file, 'utf8')).signIns[0].tokens;
+  writeFileSync(file, JSON.stringify({ version: 1, signIns: [] }), { mode: 0o600 });
+  const print =
+    'console.log(JSON.stringify({ Authorization: process.argv[2] })); process.exit(Number(process.argv[3]));';
+  const script = place.file('print.cjs', print);
+  const config = (code: string) =>
+    place.file('helped.json', {
+      mcpServers: { docs: { url: world.url, headersHelper: [process.execPath, script, `Bearer ${access}`, code] } },
+    });
+  expect((await run(['exec', 'docs.whoami', '--config', config('0')], place)).stdout).toBe('signed in as ada\n');
+  const failed = await run(['exec', 'docs.whoami', '--config', config('4')], place);
+  expect([failed.code, failed.stderr]).toEqual([
+    3,
+    expect.stringContaining('the headersHelper of server "docs" ended with exit code 4'),
+  ]);
+  const shown = await run(['get', 'docs', '--config', join(place.cwd, 'helped.json')], place);
+  for (const { stdout, stderr } of [failed, shown]) expect(stdout + stderr).not.toContain(access);
+});

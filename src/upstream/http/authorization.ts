@@ -14,6 +14,16 @@ export interface Authorization {
   secrets?(): readonly string[];
 }
 
+/** A program that prints headers, and for how long its headers are used. */
+export interface HeaderProgram {
+  command: string;
+  args: string[];
+  /** The complete environment of the program. */
+  env: Record<string, string>;
+  /** Milliseconds. */
+  keep: number;
+}
+
 /** A server as the owner of its credentials knows it. */
 export interface ServerAccess {
   name: string;
@@ -22,6 +32,8 @@ export interface ServerAccess {
   headers: Record<string, string>;
   /** The OAuth settings of the config. */
   oauth?: Record<string, unknown> | undefined;
+  /** The program that prints more headers; with it there is no sign-in. */
+  helper?: HeaderProgram | undefined;
 }
 
 /** Creates the authorization of a server. */

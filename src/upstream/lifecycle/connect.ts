@@ -116,8 +116,8 @@ export async function openLink(options: LinkOptions): Promise<Link> {
 
 function authorizationOf(name: string, launch: Launch, authorize?: Authorize): Authorization {
   if (!('url' in launch)) return staticAuthorization({}, name);
-  const { url, headers, oauth } = launch;
-  return authorize === undefined ? staticAuthorization(headers, name) : authorize({ name, url, headers, oauth });
+  const { headers } = launch;
+  return authorize === undefined ? staticAuthorization(headers, name) : authorize({ name, ...launch });
 }
 
 /** Rejects a remote URL in offline mode; loopback URLs are still allowed. */

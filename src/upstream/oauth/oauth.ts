@@ -1,6 +1,7 @@
 /** Sign-in to servers with OAuth: one store of tokens per user, one authorization per server. */
 import type { Log } from '../../observe/log.ts';
 import { type Authorization, type ServerAccess, staticAuthorization } from '../http/authorization.ts';
+import { createHeaderPrograms } from '../http/header-program.ts';
 import { createOAuthAuthorization, type OAuthAuthorization, type OAuthDeps } from './oauth-authorization.ts';
 import { loginCommand } from './oauth-errors.ts';
 import { readOAuthSettings } from './oauth-settings.ts';
@@ -35,15 +36,19 @@ export function createOAuth({ file, log }: OAuthOptions): OAuth {
   const tokens = createTokenFile(file, log);
   const watch = createSignInWatch();
   const deps: OAuthDeps = { tokens, log, renewals: new Map(), timers: new Map(), watch };
+  const helped = createHeaderPrograms();
   const signInOf = (server: ServerAccess) => createOAuthAuthorization(server, deps);
   return {
     tokens,
     signInOf,
-    authorization: (server) =>
-      hasCredentials(server) ? staticAuthorization(server.headers, server.name) : signInOf(server),
+    authorization(server) {
+      const { helper, headers, name } = server;
+      if (helper !== undefined) return helped({ ...server, helper });
+      return hasCredentials(server) ? staticAuthorization(headers, name) : signInOf(server);
+    },
     neededCommand(server) {
       const { clientId, grant } = readOAuthSettings(server.oauth ?? {}, server.name);
-      if (hasCredentials(server) || grant === 'client_credentials') return undefined;
+      if (hasCredentials(server) || server.helper !== undefined || grant === 'client_credentials') return undefined;
       const signIn = tokens.find(server.url, clientId);
       const isKnown = server.oauth !== undefined || signIn !== undefined;
       return isKnown && signIn?.tokens === undefined ? loginCommand(server.name) : undefined;
