@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { browse, type ProtectedWorld, protectedWorld } from '../upstream/oauth-world.ts';
-import { EXECUTABLE, emptyPlace, openSession, type Place, run, start, WINDOWS } from './program.ts';
+import { converse, EXECUTABLE, emptyPlace, openSession, type Place, run, start, WINDOWS } from './program.ts';
 
 /** Signs in with `mcpx login`, as a user with a browser does. */
 async function login(place: Place, args: string[] = []) {
@@ -147,6 +147,9 @@ test('twelve processes with one expired token renew it once, and none is signed 
   expect(all.map(({ stderr }) => stderr).join()).not.toContain('invalid_grant');
   expireStored(place);
   expect((await run(words, place)).stdout).toBe('signed in as ada\n');
+  const everything = [...all.map(({ stdout, stderr }) => stdout + stderr), contents(place.env.HOME ?? '')].join();
+  expect(new Set(world.bearers).size).toBe(2);
+  for (const secret of world.bearers) expect(everything).not.toContain(secret);
 }, 120_000);
 
 test('a process that is killed during a renewal signs nobody out', async () => {
@@ -263,4 +266,29 @@ test('a program of the user prints the headers, and its failure names the server
   ]);
   const shown = await run(['get', 'docs', '--config', join(place.cwd, 'helped.json')], place);
   for (const { stdout, stderr } of [failed, shown]) expect(stdout + stderr).not.toContain(access);
+});
+
+test('a client of 2026-07-28 gets the page as an input request, and its next request goes on', async () => {
+  const world = await protectedWorld();
+  const place = placeFor(world);
+  const session = converse(['serve', join(place.cwd, 'mcp.json')], place);
+  const prefix = 'io.modelcontextprotocol/';
+  const _meta = {
+    [`${prefix}protocolVersion`]: '2026-07-28',
+    [`${prefix}clientCapabilities`]: { elicitation: { url: {} } },
+    [`${prefix}clientInfo`]: { name: 'modern', version: '1' },
+  };
+  const values = { server_name: 'docs', tool_name: 'whoami', arguments: {} };
+  const ask = async (more: object = {}) =>
+    (await session.request('tools/call', { name: 'exec', arguments: values, ...more, _meta })).result;
+  const first = await ask();
+  expect(first.resultType).toBe('input_required');
+  const [key = '', { params }] = Object.entries<any>(first.inputRequests)[0] ?? ['', {}];
+  expect(params).toMatchObject({ mode: 'url' });
+  void browse(params.url);
+  const { requestState } = first;
+  const second = await ask({ requestState, inputResponses: { [key]: { action: 'accept' } } });
+  expect(JSON.stringify(second.content)).toContain('signed in as ada');
+  session.child.stdin?.end();
+  await session.finished;
 });
