@@ -84,12 +84,13 @@ async function signedIn(
     isRecord(answer) && answer.action === 'accept' ? done : false,
   );
   try {
-    return await Promise.race([done, answered, cancelled]);
+    const isOver = await Promise.race([done, answered, cancelled]);
+    if (isOver) notify?.('notifications/elicitation/complete', { elicitationId });
+    return isOver;
   } finally {
     signal?.removeEventListener('abort', abort);
     // A client that has not answered yet need not answer any more.
     answered.catch(() => undefined);
     over.abort();
-    notify?.('notifications/elicitation/complete', { elicitationId });
   }
 }

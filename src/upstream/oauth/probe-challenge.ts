@@ -20,14 +20,22 @@ export async function probeChallenge({ name, url }: ServerAccess, authorization:
     const first = await ask(client, 'initialize', { protocolVersion: PROTOCOL, capabilities: {}, clientInfo });
     if (first['www-authenticate'] !== undefined) return parseChallenge(first['www-authenticate']);
     const session = first['mcp-session-id'];
-    const headers = { 'mcp-protocol-version': PROTOCOL, ...(session !== undefined && { 'mcp-session-id': session }) };
-    const second = await ask(client, 'tools/list', {}, headers as Record<string, string>);
+    const own: Record<string, string> = typeof session === 'string' ? { 'mcp-session-id': session } : {};
+    const headers = { ...own, 'mcp-protocol-version': PROTOCOL };
+    const second = await ask(client, 'tools/list', {}, headers);
+    if (session !== undefined) await end(client, headers);
     return parseChallenge(second['www-authenticate']);
   } catch (error) {
     throw networkError(name, client.address, error as NodeJS.ErrnoException);
   } finally {
     client.destroy();
   }
+}
+
+/** Ends the session of the question; a server without sessions refuses that. */
+async function end(client: Pick<HttpClient, 'start'>, headers: Record<string, string>): Promise<void> {
+  const { response } = client.start({ method: 'DELETE', headers, repeatable: true, timeout: TIMEOUT });
+  await response.then(discard, () => undefined);
 }
 
 async function ask(

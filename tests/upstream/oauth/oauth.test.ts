@@ -329,14 +329,14 @@ describe('the callback', () => {
 });
 
 describe('clients', () => {
+  const confidential = {
+    redirect_uris: ['http://127.0.0.1/callback'],
+    application_type: 'native' as const,
+    token_endpoint_auth_method: 'client_secret_basic' as const,
+  };
+
   test('a configured client with a secret needs no registration', async () => {
-    const client = {
-      client_id: 'mine',
-      client_secret: 'a-secret-of-the-client',
-      redirect_uris: ['http://127.0.0.1/callback'],
-      application_type: 'native' as const,
-      token_endpoint_auth_method: 'client_secret_basic' as const,
-    };
+    const client = { ...confidential, client_id: 'mine', client_secret: 'a-secret-of-the-client' };
     const world = await protectedWorld({ configuration: { clients: [client] } });
     const { open } = store();
     const settings = { clientId: 'mine', clientSecret: 'a-secret-of-the-client' };
@@ -345,13 +345,7 @@ describe('clients', () => {
   });
 
   test('an id and a secret are encoded only where that is needed, for servers that do not decode them', async () => {
-    const client = {
-      client_id: 'a-client_id.1~',
-      client_secret: 'one-secret: 100%',
-      redirect_uris: ['http://127.0.0.1/callback'],
-      application_type: 'native' as const,
-      token_endpoint_auth_method: 'client_secret_basic' as const,
-    };
+    const client = { ...confidential, client_id: 'a-client_id.1~', client_secret: 'one-secret: 100%' };
     const sent: string[] = [];
     const world = await protectedWorld({
       configuration: { clients: [client] },
