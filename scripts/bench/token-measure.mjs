@@ -1,6 +1,8 @@
 /** Talks to mcpx as a client would and counts, exactly, what a model reads and writes on the way. For npm run bench:tokens. */
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { INITIALIZE, INITIALIZED, openSession } from '../mcp-client.mjs';
 import { BuildError } from '../project.mjs';
@@ -74,7 +76,13 @@ async function exampleOf(client, name) {
 /** Talks to mcpx in front of the servers and measures everything. */
 export async function measure({ program: [command, ...before], env, folder }, { mcpServers, catalogs, tasks }) {
   const file = join(folder, 'config.json');
-  writeFileSync(file, JSON.stringify({ mcpServers, connect: { firstListWait: '60s' }, log: { level: 'error' } }));
+  writeFileSync(file, JSON.stringify({ mcpServers, log: { level: 'error' } }));
+  // The first menu does not wait for slow servers, so they are listed before.
+  await promisify(execFile)(command, [...before, 'tools', '--json', '--config', file], {
+    cwd: folder,
+    env,
+    maxBuffer: 2 ** 28,
+  });
   const client = await openClient(command, [...before, 'serve', file], { cwd: folder, env });
   try {
     const menu = rawCost(client);
