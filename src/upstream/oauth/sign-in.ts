@@ -43,7 +43,7 @@ export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn
   const state = oauth.generateRandomState();
   const verifier = oauth.generateRandomCodeVerifier();
   const { settings, tokens, url, name, fetch } = request;
-  const registered = tokens.find(url)?.client;
+  const registered = clientAt(discovered, tokens.find(url));
   const known = registered?.redirectUri === undefined ? undefined : Number(new URL(registered.redirectUri).port);
   const { callbackPort } = settings;
   const callback = await openCallbackServer({ port: callbackPort ?? known, exact: callbackPort !== undefined, state });
@@ -57,6 +57,11 @@ export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn
     callback.close();
     throw error;
   }
+}
+
+/** Returns the client of an earlier sign-in; the server may have moved to another authorization server, which does not know it. */
+function clientAt({ server }: Discovered, earlier: SignIn | undefined): StoredClient | undefined {
+  return earlier?.issuer === server.issuer ? earlier.client : undefined;
 }
 
 interface Flow {
@@ -202,7 +207,7 @@ export async function beginDeviceSignIn(request: SignInRequest, signal: AbortSig
       hint: `mcpx login ${name} --no-browser`,
     });
   const scope = scopeOf(request, discovered);
-  const registered = tokens.find(request.url)?.client;
+  const registered = clientAt(discovered, tokens.find(request.url));
   const redirectUri = registered?.redirectUri ?? 'http://127.0.0.1/callback';
   const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
   const known = { client_id: client.id };
