@@ -84,11 +84,8 @@ export function authorize(
 /** Returns the arguments to send: checked and repaired, and confirmed by the user where the policy asks for it. */
 export function check(request: ToolCall, found: Looked, parts: RouterParts, record: CallRecord): unknown {
   const { tool } = found.listed;
-  if (request.mode !== 'verbatim')
-    return checkedArguments(request, tool, parts, record).then((args) =>
-      confirmed(request, { tool, args }, parts, record),
-    );
-  return confirmed(request, { tool, args: request.arguments }, parts, record);
+  if (request.mode === 'verbatim') return confirmed(request, { tool, args: request.arguments }, parts, record);
+  return checkedArguments(request, tool, parts, record);
 }
 
 /** Returns the arguments, at once if no confirmation is needed. */
@@ -110,15 +107,17 @@ function confirmed(
 }
 
 async function checkedArguments(
-  { server, arguments: args, noted }: ToolCall,
+  request: ToolCall,
   tool: Tool,
-  { checker, experience }: RouterParts,
+  parts: RouterParts,
   record: CallRecord,
 ): Promise<unknown> {
-  const checked = await checker.check(tool, args);
+  const { server, noted } = request;
+  const { checker, experience } = parts;
+  const checked = await checker.check(tool, request.arguments);
   if (checked.ok) {
     if (checked.notes.length > 0) noted?.(checked.notes);
-    return checked.args;
+    return confirmed(request, { tool, args: checked.args }, parts, record);
   }
   record.refused('arguments');
   const earlier = experience.lastArguments(server, tool.name);

@@ -140,7 +140,7 @@ interface Slot {
 async function run(args: Params, request: Request, slot?: Slot): Promise<Ran<ToolResult>> {
   const { client } = request;
   const { settings, clientResults, savings } = client;
-  const select = await readSelect(args.select);
+  const select = isAbsent(args.select) ? undefined : await readSelect(args.select);
   const notes: string[] = [];
   const [answer, target] = await callTool(args, request, {
     noted: (said) => void notes.push(...said),
@@ -222,13 +222,13 @@ const OWN = [
 function argumentsOf(args: Params): unknown {
   const given = args.arguments ?? '';
   const isEmpty = given === '' || (isRecord(given) && Object.keys(given).length === 0);
+  if (!isEmpty) return given;
   const beside = Object.entries(args).filter(([key]) => !OWN.includes(key));
-  return isEmpty && beside.length > 0 ? Object.fromEntries(beside) : args.arguments;
+  return beside.length > 0 ? Object.fromEntries(beside) : args.arguments;
 }
 
 /** Compiles `select` before the tool runs, so that an invalid expression has no side effects. */
-async function readSelect(expression: unknown): Promise<Projection | undefined> {
-  if (expression === undefined || expression === null || expression === '') return undefined;
+async function readSelect(expression: unknown): Promise<Projection> {
   try {
     return await compileProjection(expression);
   } catch (error) {
