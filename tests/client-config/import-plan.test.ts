@@ -48,8 +48,8 @@ test('different servers of one name get different names, and it is said', () => 
 
 test('servers of projects are named after their folder', () => {
   const projects = {
-    '/work/shop': { mcpServers: { db: { command: 'b' } } },
-    '/work/blog': { mcpServers: { db: { command: 'b' } } },
+    '/srv/shop': { mcpServers: { db: { command: 'b' } } },
+    '/srv/blog': { mcpServers: { db: { command: 'b' } } },
   };
   const servers = serversOfClient(
     { mcpServers: { db: { command: 'a' } }, projects },
@@ -58,8 +58,8 @@ test('servers of projects are named after their folder', () => {
   ).servers;
   expect(entries(servers)).toEqual({
     db: { command: 'a' },
-    'db-shop': { command: 'b', cwd: '/work/shop' },
-    'db-blog': { command: 'b', cwd: '/work/blog' },
+    'db-shop': { command: 'b', cwd: '/srv/shop' },
+    'db-blog': { command: 'b', cwd: '/srv/blog' },
   });
 });
 

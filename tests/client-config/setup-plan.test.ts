@@ -179,17 +179,17 @@ test('servers of single projects of Claude Code are found with their folder', as
   const home = makeFixtureHome();
   const file = home.write(
     '.claude.json',
-    JSON.stringify({ projects: { '/work/shop': { mcpServers: { db: { command: './db' } } } } }),
+    JSON.stringify({ projects: { '/srv/shop': { mcpServers: { db: { command: './db' } } } } }),
   );
   const { state } = await connect(home, 'claude-code');
   expect(state.servers).toEqual([
     expect.objectContaining({
       name: 'db',
-      project: '/work/shop',
-      spec: expect.objectContaining({ cwd: '/work/shop' }),
+      project: '/srv/shop',
+      spec: expect.objectContaining({ cwd: '/srv/shop' }),
     }),
   ]);
-  expect(JSON.parse(readFileSync(file, 'utf8')).projects['/work/shop'].mcpServers).toEqual({});
+  expect(JSON.parse(readFileSync(file, 'utf8')).projects['/srv/shop'].mcpServers).toEqual({});
 });
 
 test.each([
