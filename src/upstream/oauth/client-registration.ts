@@ -95,7 +95,7 @@ async function withSecretExpiry(response: Response): Promise<Response> {
 }
 
 /** The device grant of RFC 8628. */
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 function authMethod(given: unknown, requested: StoredClient['auth']): StoredClient['auth'] {
   return given === 'none' || given === 'client_secret_basic' || given === 'client_secret_post' ? given : requested;

@@ -13,7 +13,7 @@ const LOOPBACK_BLOCKS = ['127.0.0.0/8', '::1/128'];
 const PRIVATE = blockList(PRIVATE_BLOCKS);
 const LOOPBACK = blockList(LOOPBACK_BLOCKS);
 
-export type NetworkKind = 'public' | 'private' | 'loopback';
+type NetworkKind = 'public' | 'private' | 'loopback';
 
 export interface NetworkGuard {
   /** Throws if the URL must not be contacted: wrong scheme, or a literal address of a forbidden network. */

@@ -17,15 +17,13 @@ export interface OAuthSettings {
   issuer?: string;
 }
 
-const KNOWN = [
-  ...['clientId', 'clientSecret', 'clientMetadataUrl', 'privateKey', 'scopes', 'grant', 'callbackPort', 'issuer'],
-] as const;
+const KNOWN = 'clientId, clientSecret, clientMetadataUrl, privateKey, scopes, grant, callbackPort, issuer';
 
 /** Throws McpxError('config') that names the setting that cannot be used. */
 export function readOAuthSettings(written: Record<string, unknown>, name: string): OAuthSettings {
   const wrong = (key: string, expected: string) =>
     new McpxError('config', `"oauth.${key}" of server "${name}" must be ${expected}`, {
-      hint: `the settings are ${KNOWN.join(', ')}`,
+      hint: `the settings are ${KNOWN}`,
     });
   const text = (key: string): string | undefined => {
     const value = written[key];

@@ -67,7 +67,7 @@ export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile
     const stat = statSync(file, { throwIfNoEntry: false });
     const stamp = stat === undefined ? '' : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
     if (stamp === seen) return signIns;
-    signIns = stat === undefined ? [] : parse(file, stat.mode, log);
+    signIns = load(file, log);
     seen = stamp;
     return signIns;
   };
@@ -75,7 +75,7 @@ export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile
   const change = (edit: (current: SignIn[]) => SignIn[]) => {
     ensureFolder(dirname(file));
     return withLock(file, () => {
-      const text = JSON.stringify({ version: 1, signIns: edit(parseCurrent(file, log)) }, null, 2);
+      const text = JSON.stringify({ version: 1, signIns: edit(load(file, log)) }, null, 2);
       writeFileAtomic(file, `${text}\n`);
     });
   };
@@ -146,13 +146,9 @@ function notWritten(file: string, error: unknown): string {
   return `the sign-in cannot be stored in "${file}" (${codeOf(error) ?? messageOf(error)}): it ends with this process. Make the file writable and run mcpx login again`;
 }
 
-function parseCurrent(file: string, log: Pick<Log, 'warn'>): SignIn[] {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  return stat === undefined ? [] : parse(file, stat.mode, log);
-}
-
 /** Returns the sign-ins of the file. A file that is not valid is moved aside, never overwritten. */
-function parse(file: string, mode: number, log: Pick<Log, 'warn'>): SignIn[] {
+function load(file: string, log: Pick<Log, 'warn'>): SignIn[] {
+  const { mode } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0 };
   // Windows has no such permission bits.
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) makePrivate(file, log);
   const text = readIfPresent(file);
