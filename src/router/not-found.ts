@@ -45,9 +45,37 @@ function hintOf(close: string[], names: string[], { none, all }: { none: string;
 }
 
 export function badArguments(fault: ArgumentFault): McpxError {
-  const lines = fault.problems.map(({ path, message }) => `  ${path === '' ? 'arguments' : path}: ${message}`);
   const head = `the arguments do not fit "${fault.server}.${fault.tool.name}"`;
-  return new McpxError('arguments', [head, ...lines].join('\n'), { data: fault });
+  const lines = problemLines(fault.problems);
+  const rest = lines.length - MAX_LINES;
+  const shown = rest > 0 ? [...lines.slice(0, MAX_LINES), `  and ${rest} more problems`] : lines;
+  return new McpxError('arguments', [head, ...shown].join('\n'), { data: fault });
+}
+
+/** Maximum number of problems that a message lists. */
+const MAX_LINES = 20;
+/** Number of missing parameters that get a line each; more of them share one line. */
+const MISSING_APART = 4;
+/** Maximum characters of the names of the missing parameters. */
+const MAX_MISSING = 100;
+
+/** Describes each problem on a line; many missing parameters are one line. */
+export function problemLines(problems: Problem[]): string[] {
+  const missing = problems.filter(({ message }) => message === 'missing');
+  const isFolded = missing.length > MISSING_APART;
+  const apart = isFolded ? problems.filter((problem) => !missing.includes(problem)) : problems;
+  const lines = apart.map(({ path, message }) => `  ${path === '' ? 'arguments' : path}: ${message}`);
+  if (!isFolded) return lines;
+  const names = missing.map(({ path }) => path);
+  return [`  missing: ${firstNames(names, MAX_MISSING)}`, ...lines];
+}
+
+/** Joins the names that fit into a number of characters, and counts the others. */
+export function firstNames(names: string[], characters: number): string {
+  const lengths = names.map((_, index) => names.slice(0, index + 1).join(', ').length);
+  const shown = names.slice(0, lengths.filter((length) => length <= characters).length);
+  const rest = names.length - shown.length;
+  return rest === 0 ? shown.join(', ') : `${shown.join(', ')} and ${rest} more`;
 }
 
 export function didYouMean(names: string[]): string {

@@ -13,7 +13,7 @@ export interface Problem {
   message: string;
 }
 
-const MAX_PROBLEMS = 20;
+const MAX_PROBLEMS = 100;
 const MAX_ERRORS = 500;
 const MAX_VALUE = 60;
 const MAX_CHOICES = 20;
@@ -24,10 +24,7 @@ export function validationErrorsOf(errors: ErrorObject[]): Problem[] {
     const problem = describe(error);
     told.set(`${problem.path}\n${problem.message}`, problem);
   }
-  const problems = foldItems([...told.values()]);
-  if (problems.length <= MAX_PROBLEMS) return problems;
-  const rest = problems.length - MAX_PROBLEMS;
-  return [...problems.slice(0, MAX_PROBLEMS), { path: '', message: `and ${rest} more problems` }];
+  return foldItems([...told.values()]).slice(0, MAX_PROBLEMS);
 }
 
 /** Merges problems that differ only in the index of a list: `items[0].id` and `items[2].id` become `items[0, 2].id`. */

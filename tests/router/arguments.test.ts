@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseLossless } from '../../src/lossless-json.ts';
 import { createArgumentChecker, type Problem } from '../../src/router/arguments.ts';
+import { badArguments } from '../../src/router/not-found.ts';
 import { createValidators } from '../../src/router/validator.ts';
 import { brokenSchema, jsonSchema } from '../render/arbitrary.ts';
 import { processorTime } from '../setup/processor.ts';
@@ -411,11 +412,20 @@ describe('keys that an open schema does not know', () => {
   });
 });
 
-test('problems are counted beyond the first twenty', async () => {
+test('the message counts the problems beyond the first twenty, and the names of missing parameters on one line', async () => {
   const names = Array.from({ length: 30 }, (_, index) => `p${index}`);
-  const problems = await refused(closed({}, names), {});
-  expect(problems).toHaveLength(21);
-  expect(problems.at(-1)).toEqual({ path: '', message: 'and 10 more problems' });
+  const string = { type: 'string' };
+  const lists = Object.fromEntries(names.map((name) => [name, ['a', 'b']]));
+  const wrong = await refused(closed(Object.fromEntries(names.map((name) => [name, string]))), lists);
+  const tool = { name: 'tool', inputSchema: { type: 'object' as const } };
+  const linesOf = (problems: Problem[]) => badArguments({ server: 's', tool, problems }).message.split('\n').slice(1);
+  expect(wrong).toHaveLength(30);
+  expect(linesOf(wrong)).toHaveLength(21);
+  expect(linesOf(wrong).at(-1)).toBe('  and 10 more problems');
+  const missing = await refused(closed({}, names), {});
+  expect(linesOf(missing)).toEqual([expect.stringMatching(/^ {2}missing: p0, p1, .*, p\d+ and \d more$/)]);
+  const many = Array.from({ length: 200 }, (_, index) => `p${index}`);
+  expect(await refused(closed({}, many), {})).toHaveLength(100);
 });
 
 test('a schema is compiled once, also when it arrives anew', async () => {

@@ -7,7 +7,7 @@ import { textBlock } from '../../render/text-block.ts';
 import { estimateTokens } from '../../render/token-estimate.ts';
 import { parameterList } from '../../render/typescript.ts';
 import { exampleArguments, type Problem } from '../../router/arguments.ts';
-import type { ArgumentFault } from '../../router/not-found.ts';
+import { type ArgumentFault, firstNames, problemLines } from '../../router/not-found.ts';
 import type { ToolResult } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
 import { type Dialect, written } from './dialect.ts';
@@ -27,19 +27,46 @@ function explain(error: unknown, dialect: Dialect): string {
 
 /** Describes only what failed; the model knows the rest, or looks it up. */
 function explainFault(message: string, { server, tool, problems, worked }: ArgumentFault, dialect: Dialect): string {
+  const [head = ''] = message.split('\n');
+  const more = `more: ${written(dialect.inspect, dialect.target(server, tool.name))}`;
   const parts = failedParts(tool, problems);
-  const about = written(dialect.inspect, dialect.target(server, tool.name));
-  const text = [`error: ${message}`, ...partLines(parts), ...otherParameters(tool, parts)].join('\n');
+  const about = [...parts].map(([path, line]) => `${path}: ${line}`);
+  const budget = tokenBudget(MAX_TOKENS - estimateTokens(`error: ${head}\n${more}`));
+  const told = budget.take(problemLines(problems), (rest) => `  and ${rest} more problems`);
+  const types = budget.take(about, (rest) => `… and ${rest} more`);
+  const others = parts.size === types.length ? budget.take(otherParameters(tool, parts)) : [];
+  const text = [`error: ${head}`, ...told, ...(types.length > 0 ? ['', ...types] : []), ...others].join('\n');
   const example = `example: ${exampleCall({ server, tool, worked }, dialect)}`;
-  const last = estimateTokens(text) + estimateTokens(example) <= MAX_TOKENS ? example : `more: ${about}`;
-  return `${text}\n${last}`;
+  return `${text}\n${estimateTokens(text) + estimateTokens(example) <= MAX_TOKENS ? example : more}`;
 }
 
-/** Estimated tokens of an error up to which it has an example. */
+/** Estimated tokens of an error; its example, and what it says of each problem, have to fit into them. */
 const MAX_TOKENS = 125;
-/** Maximum number of parameters that an error describes, and characters of the names of the others. */
-const MAX_PARTS = 12;
+/** Maximum characters of the names of the parameters that did not fail. */
 const MAX_OTHERS = 100;
+
+/** Spends a number of estimated tokens on lines, in their order. */
+function tokenBudget(tokens: number) {
+  let left = tokens;
+  return {
+    /** Returns the lines that fit; if some do not, the last line counts them, unless there is no `counted`. */
+    take(lines: string[], counted?: (rest: number) => string): string[] {
+      const costs = lines.map((line) => estimateTokens(line));
+      const whole = costs.reduce((sum, cost) => sum + cost, 0);
+      let room = whole <= left ? left : left - REST;
+      const shown = lines.filter((_, index) => {
+        room -= costs[index] ?? 0;
+        return room >= 0;
+      });
+      left = room;
+      const rest = lines.length - shown.length;
+      return rest > 0 && counted !== undefined ? [...shown, counted(rest)] : shown;
+    },
+  };
+}
+
+/** Estimated tokens of a line that counts the others. */
+const REST = 6;
 
 /** The type of each part that failed, by its path without the indexes of lists. */
 function failedParts(tool: Tool, problems: Problem[]): Map<string, string> {
@@ -62,22 +89,12 @@ function pointerOf(path: string): string {
     .join('/');
 }
 
-function partLines(parts: Map<string, string>): string[] {
-  const lines = [...parts].map(([path, line]) => `${path}: ${line}`);
-  if (lines.length <= MAX_PARTS) return lines.length === 0 ? [] : ['', ...lines];
-  return ['', ...lines.slice(0, MAX_PARTS), `… and ${lines.length - MAX_PARTS} more`];
-}
-
 /** Names the parameters that did not fail, because a model may not have seen the tool before. */
 function otherParameters({ inputSchema }: Tool, parts: Map<string, string>): string[] {
   const names = parameterList(inputSchema, Number.POSITIVE_INFINITY)
     .split(', ')
     .filter((name) => name !== '' && name !== '…' && !parts.has(name.replace(/\?$/, '')));
-  if (names.length === 0) return [];
-  const lengths = names.map((_, index) => names.slice(0, index + 1).join(', ').length);
-  const shown = names.slice(0, lengths.filter((length) => length <= MAX_OTHERS).length);
-  const rest = names.length - shown.length;
-  return [`other parameters: ${[...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(', ')}`];
+  return names.length === 0 ? [] : [`other parameters: ${firstNames(names, MAX_OTHERS)}`];
 }
 
 export interface Example {

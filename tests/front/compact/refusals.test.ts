@@ -40,9 +40,24 @@ describe('a refused call', () => {
     expect(refusal).toContain('parameter_8: missing');
     expect(refusal).toContain('parameter_8: string // What parameter 8 means');
     expect(refusal).not.toContain('parameter 12 means');
-    expect(refusal).toMatch(/other parameters: parameter_0\?, .*, \d+ more$/m);
+    expect(refusal).toMatch(/other parameters: parameter_0\?, .* and \d+ more$/m);
     expect(tokens(refusal)).toBeLessThan(150);
     expect(tokens(await exec({}))).toBeLessThan(150);
+  });
+
+  test('costs less than 150 tokens when 30 required parameters are missing or wrong', async () => {
+    const names = Object.keys(many);
+    const { text } = openCompact({ big: { tools: [tool('store', object(many, names))] } });
+    const exec = (args: unknown) => text('exec', { server_name: 'big', tool_name: 'store', arguments: args });
+    const missing = await exec({});
+    expect(missing).toMatch(/^ {2}missing: parameter_0, parameter_1, .* and \d+ more$/m);
+    expect(missing).toContain('more: inspect {"tool":"big.store"}');
+    const wrong = await exec(Object.fromEntries(names.map((name) => [name, ['a text of some length', name]])));
+    expect(wrong).toContain('parameter_0: must be string, got array');
+    expect(wrong).toMatch(/and \d+ more problems/);
+    const both = await exec(Object.fromEntries(names.slice(0, 15).map((name) => [name, 5.25])));
+    expect(both).toContain('missing: parameter_15, ');
+    for (const refusal of [missing, wrong, both]) expect(tokens(refusal), refusal).toBeLessThan(150);
   });
 
   test('tells the same problem of many list items once', async () => {
