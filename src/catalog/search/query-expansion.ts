@@ -18,6 +18,8 @@ export interface Concept {
   terms: Term[];
   /** How significant it is, from 0 to 1. */
   weight: number;
+  /** True for a name, a quoted text or a number: data of the question, which no tool has to mention. */
+  isData?: boolean;
 }
 
 export interface Question {
@@ -122,7 +124,9 @@ export function createQueryExpansion(): QueryExpansion {
       );
       const found = concepts.length > 0 ? concepts : tokenize(text).map(asTyped);
       const act = intents.isQuestion(typed, text) ? 'read' : intents.actOf(said);
-      return { concepts: distinct(found).slice(0, MAX_CONCEPTS), act };
+      const data = new Set((question.slice(0, MAX_QUESTION).match(DATA) ?? []).flatMap(tokenize));
+      const told = distinct(found).slice(0, MAX_CONCEPTS);
+      return { concepts: told.map((concept) => ({ ...concept, isData: isAmong(concept, data) })), act };
     },
     asksForAct(text) {
       const first = tokenize(text).find(isSaid) ?? '';
@@ -151,6 +155,14 @@ function phraseAt(words: string[], at: number, isPhrase: (key: string) => boolea
     if (isPhrase(words.slice(at, at + length).join(' '))) return length;
   }
   return 1;
+}
+
+/** Matches a capitalized word after another word, a quoted text, and a word with a digit. */
+const DATA =
+  /(?<=[\p{L}\p{N},] )\p{Lu}[\p{L}\p{N}'’_-]*|(["'“‘「『])[^"'”’」』]{1,40}["'”’」』]|[\p{L}_-]*\p{N}[\p{L}\p{N}_-]*/gu;
+
+function isAmong({ terms }: Concept, words: ReadonlySet<string>): boolean {
+  return (terms[0]?.words ?? []).every((word) => words.has(word));
 }
 
 function asTyped(word: string): Concept {

@@ -29,8 +29,11 @@ const UNKNOWN = 1.3;
 /** The confidence that a known word is meant by an unknown one that is spelt like it, and the number of words that are corrected. */
 const SPELT = { weight: 0.6, words: 8 };
 
-/** A tool fits if it covers this share of a question, or this number of words that few tools have. */
-const FIT = { share: 0.2, words: 2, rare: 1.5 };
+/**
+ * A tool fits if it covers this share of a question, or this number of words that few tools have. A word that no tool
+ * has counts less: often it is a detail of the request.
+ */
+const FIT = { share: 0.2, words: 2, rare: 1.5, unknown: 0.7 };
 
 /** Returns the tools for a question, best first; if it asks for several acts, the tools of each, in turn. */
 export function search(question: string, corpus: Corpus, prior: Prior): Ranked[] {
@@ -90,7 +93,7 @@ function combine(concepts: Concept[], corpus: Corpus): { scores: Float64Array; f
   const [scores, covered, words] = [new Float64Array(count), new Float64Array(count), new Uint8Array(count)];
   let corrections = 0;
   let possible = 0;
-  for (const { terms, weight } of concepts) {
+  for (const { terms, weight, isData } of concepts) {
     const isKnown = terms.some(({ words }) => words.some((word) => corpus.postings.has(word)));
     const ways = isKnown || corrections++ >= SPELT.words ? terms : corrected(terms, corpus);
     const gain = terms[0]?.words.some((word) => corpus.postings.has(word)) ? 1 : UNKNOWN;
@@ -107,7 +110,8 @@ function combine(concepts: Concept[], corpus: Corpus): { scores: Float64Array; f
     }
     const significance = weight * Math.max(...(terms[0]?.words ?? []).map((word) => rarityOf(word, corpus)));
     // Chinese letters and pairs that no tool has are mostly not words.
-    if (isKnown || unspacedRuns(terms[0]?.words[0] ?? '').length === 0) possible += significance;
+    const isDetail = isData || unspacedRuns(terms[0]?.words[0] ?? '').length > 0;
+    if (isKnown || !isDetail) possible += significance * (isKnown ? 1 : FIT.unknown);
     for (let id = 0; id < count; id++) {
       const score = best[id] as number;
       if (score === 0) continue;

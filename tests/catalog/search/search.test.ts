@@ -157,6 +157,23 @@ describe('a search', () => {
     expect(await find('qwertz', OFFICE)).toEqual([]);
   });
 
+  const FILMS: Shelf = {
+    films: ['cast', 'reviews', 'images', 'keywords', 'similar', 'prices'].map((part) => ({
+      name: `film_${part}`,
+      description: `Get the ${part} of a film.`,
+    })),
+  };
+  test.each([
+    ['who is the director of the film "The Silent Valley of the Northern Kings"', true],
+    ['give me a film by Amara Okonkwo Lindqvist and Teodor Vance', true],
+    ['is there a film from 1987-04-12 with code X93-22-B', true],
+    ['water the plants of my neighbours in summer', false],
+    ['rewind the tape and film over the wedding of my neighbours in summer', false],
+  ])('tells whether a tool fits, by its words and not by names and numbers: %s', async (question, fits) => {
+    const [first] = await createToolSearch().find(question, scopeOf({ ...FILMS, ...OFFICE }));
+    expect(first?.fits ?? false).toBe(fits);
+  });
+
   test('sees what changed, and only what its caller may see', async () => {
     const search = createToolSearch();
     const names = async (scope: Scope) => (await search.find('zebra', scope)).map(({ tool }) => tool.description);
