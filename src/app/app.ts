@@ -15,6 +15,7 @@ import { createShares, type Shares } from '../policy/shares.ts';
 import { createAdmission } from '../router/admission.ts';
 import { createArgumentChecker } from '../router/arguments.ts';
 import type { Router } from '../router/router.ts';
+import type { Diagnostics } from '../upstream/connection-interface.ts';
 import { createChildLimit } from '../upstream/process/child-limit.ts';
 import type { StopBounds } from '../upstream/transports/transport.ts';
 import { needsRestart, type Reloaded, swapProfiles } from './apply-config.ts';
@@ -31,7 +32,9 @@ export interface App extends Gateway {
   /** Returns the router of a profile, for the command line. Throws `not_found`, or `config` if no profile is enabled. */
   router(profile?: string): Router;
   /** Returns the catalog of a profile, without access filters. Throws `not_found`. */
-  catalog(profile?: string): Pick<Catalog, 'servers' | 'settle' | 'answered'>;
+  catalog(profile?: string): Pick<Catalog, 'servers' | 'settle' | 'answered' | 'ensure'>;
+  /** Returns what is known about the process or connection of a server; undefined if it is unknown or disabled. */
+  diagnostics(server: string, profile?: string): Diagnostics | undefined;
   /** Returns the search of a profile, for the command line. Throws `not_found`. */
   search(profile?: string): ToolSearch;
   /** Resolves when a profile is listed, or after `wait` ms (default `connect.firstListWait`). `lists` selects all lists or only tools. */
@@ -121,6 +124,10 @@ class RunningApp implements App {
 
   catalog(profile?: string): ReturnType<App['catalog']> {
     return this.#find(profile).catalog;
+  }
+
+  diagnostics(server: string, profile?: string): Diagnostics | undefined {
+    return this.#find(profile).pool.get(server)?.diagnostics();
   }
 
   search(profile?: string): ToolSearch {

@@ -1,6 +1,7 @@
 /** A running profile: its pool, catalog and access rules, and the routing of their events. */
 import { Catalog } from '../catalog/catalog.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
+import type { FailureStore } from '../catalog/failure-store.ts';
 import { createGuard } from '../catalog/pins/enforce.ts';
 import type { LockFile } from '../catalog/pins/lock-file.ts';
 import { createPins, type Pins } from '../catalog/pins/pins.ts';
@@ -50,6 +51,8 @@ export interface AppOptions {
   log: Log;
   /** The store of catalogs on disk; undefined for the demo. */
   store?: CatalogStore;
+  /** The last failures of servers on disk. */
+  failures?: Pick<FailureStore, 'record' | 'clear'>;
   /** The file of accepted definitions, for `lock: "enforce"`. */
   lockFile?: LockFile;
   /** The records of running child processes. `stderr` holds the files with their stderr output. */
@@ -82,7 +85,7 @@ export interface Common {
 export function runProfile(
   profile: Profile,
   { settings }: Config,
-  { log, store, lockFile: file, shownFolder: folder, ...more }: AppOptions & Common,
+  { log, store, failures, lockFile: file, shownFolder: folder, ...more }: AppOptions & Common,
 ): ProfileRuntime {
   const { children, stderr, observer, prior, admission, childLimit, attended, oauth } = more;
   const { name: own } = profile;
@@ -129,7 +132,9 @@ export function runProfile(
         const { name: server } = connection;
         const reason = 'reason' in state ? state.reason : undefined;
         observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });
+        if ('failure' in state) failures?.record(connection.spec, state.failure);
         if (state.kind !== 'ready') return;
+        failures?.clear(connection.spec);
         for (const one of pool.affected(connection)) catalog.connected(server, one);
         subscriptions.connected(connection);
       },
@@ -141,6 +146,7 @@ export function runProfile(
     log,
     pins,
     ...(store && { store }),
+    outcome: (spec, error) => (error === undefined ? failures?.clear(spec) : failures?.record(spec, error)),
     changed: (server, kinds) => {
       observer.emit({ type: 'lists', profile: own, server, lists: kinds });
       for (const session of sessions) session.changed(kinds, server);

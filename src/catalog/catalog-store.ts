@@ -103,10 +103,10 @@ function touch(file: string, log: Log): void {
   }
 }
 
-/** Removes old files: every change of a command leaves a file that is never read again. */
+/** Removes old files: every change of a command leaves files that are never read again. */
 function sweep(folder: string, oldest: number): void {
   for (const name of readdirSync(folder)) {
-    if (!/^[0-9a-f]{32}\.json$/.test(name)) continue;
+    if (!/^[0-9a-f]{32}(?:\.failure)?\.json$/.test(name)) continue;
     const file = join(folder, name);
     const { mtimeMs = oldest } = statSync(file, { throwIfNoEntry: false }) ?? {};
     if (mtimeMs < oldest) rmSync(file, { force: true });

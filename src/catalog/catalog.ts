@@ -47,6 +47,8 @@ export interface CatalogOptions {
   pins?: Pick<Pins, 'learned'>;
   /** Called with the lists that changed when a server's offer differs from the known one. */
   changed?: (server: string, kinds: ListKind[]) => void;
+  /** Called after each listing of a server, with the error if it failed. */
+  outcome?: (spec: ServerSpec, error?: unknown) => void;
   /** Called when servers were listed for the first time and no other first listing is in progress. */
   listed?: () => void;
 }
@@ -260,6 +262,7 @@ export class Catalog {
     const { conversation = '' } = handshake;
     if (conversation !== '') this.#listed.set(conversation, (this.#listed.get(conversation) ?? new Set()).add(offered));
     slot.listing = { kind: 'listed', at: Date.now(), from: 'server' };
+    this.#options.outcome?.(slot.spec);
     slot.awaitedSince = undefined;
     const alone = knowsNobody(slot.spec, handshake.era) ? undefined : owner;
     const turned = pins?.learned({ ...lessonOf(slot), offered, owner: alone, folder, from: 'server' }) === true;
@@ -288,6 +291,7 @@ export class Catalog {
   #failed(slot: ServerState, error: unknown): void {
     const isNew = slot.listing.kind === 'unlisted';
     slot.listing = { kind: 'failed', at: Date.now(), error };
+    this.#options.outcome?.(slot.spec, error);
     slot.awaitedSince = undefined;
     this.#revision++;
     this.#options.log.debug(`could not list "${slot.name}": ${messageOf(error)}`);

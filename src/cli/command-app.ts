@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
 import { createCatalogStore } from '../catalog/catalog-store.ts';
+import { createFailureStore } from '../catalog/failure-store.ts';
 import { createLockFile, type LockFile } from '../catalog/pins/lock-file.ts';
 import { type Config, profileWord, type ServerSpec, type Settings, unchosenProfile } from '../config/config.ts';
 import { warningText } from '../config/diagnostics.ts';
@@ -121,7 +122,8 @@ export function openApp(
   const usage = createUsage({ file: join(home, 'usage.json'), log });
   const resultFolder = join(home, 'results');
   const shownFolder = resumable ? join(sessionsFolder(environmentOf()), 'shown') : undefined;
-  const kept = { children, stderr, ledger, usage, resultFolder, shownFolder, oauth };
+  const failures = createFailureStore({ folder: join(home, 'cache') });
+  const kept = { children, stderr, failures, ledger, usage, resultFolder, shownFolder, oauth };
   return createApp(config, { log, store, lockFile: openLockFile(), ...kept, ...told });
 }
 

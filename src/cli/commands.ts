@@ -57,9 +57,10 @@ export const COMMANDS: Command[] = [
   },
   {
     usage: 'list',
-    summary: 'list the configured servers',
+    summary: 'list the configured servers with their state, tools and last error',
     group: 'Use',
-    options: [...SOURCE, JSON_OUT],
+    options: [...SOURCE, { flags: '--check', doc: 'start every server once and store its lists' }, JSON_OUT],
+    examples: ['mcpx list', 'mcpx list --check'],
     load: () => import('./list.ts'),
   },
   {
@@ -138,6 +139,19 @@ export const COMMANDS: Command[] = [
       JSON_OUT,
     ],
     load: () => import('./status.ts'),
+  },
+  {
+    usage: 'logs [server]',
+    summary: 'print what servers wrote to stderr, and the log of mcpx',
+    group: 'Use',
+    options: [
+      CONFIG,
+      { flags: '-f, --follow', doc: 'print new lines as they come, until Ctrl-C' },
+      { flags: '-n, --lines <number>', doc: 'number of last lines (default 50)' },
+      JSON_OUT,
+    ],
+    examples: ['mcpx logs', 'mcpx logs github -f'],
+    load: () => import('./logs.ts'),
   },
   {
     usage: 'tokens',

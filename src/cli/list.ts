@@ -1,102 +1,115 @@
-/** `mcpx list`: prints the configured servers of every profile, or of the named one, without starting any. */
-import { accessTo } from '../app/begin-sign-in.ts';
-import type { Profile, ServerSpec, Settings } from '../config/config.ts';
-import { missingVariables } from '../config/env.ts';
-import { environmentOf } from '../config/environment.ts';
-import { tokensFile } from '../config/paths.ts';
-import { redactSpec } from '../config/show.ts';
-import { createLog } from '../observe/log.ts';
-import { createOAuth, type OAuth } from '../upstream/oauth/oauth.ts';
+/** `mcpx list`: prints the configured servers with their stored state. With --check it starts each of them once. */
+import type { ServerEntry } from '../catalog/catalog.ts';
+import type { Config, ServerSpec } from '../config/config.ts';
+import { EXIT_CODES } from '../errors.ts';
 import type { Invocation } from './command.ts';
-import { readConfig } from './command-app.ts';
-import { print, printJson, table } from './output.ts';
+import { readConfig, sourceFlags } from './command-app.ts';
+import { paintAnswer, print, printJson, table } from './output.ts';
 import { noteNoServers } from './reachable-servers.ts';
+import { type ServerRow, serverRows } from './server-rows.ts';
+import { startOnce } from './start-once.ts';
+import { status } from './status-lines.ts';
 
-export async function run({ flags }: Invocation): Promise<number> {
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags } = invocation;
   const config = readConfig(flags);
-  const profiles = config.profiles.filter(({ name }) => config.profile === undefined || name === config.profile);
-  const { connect } = config.settings;
-  const oauth = createOAuth({
-    file: tokensFile(environmentOf()),
-    log: createLog({ ...config.settings.log, level: 'warn' }),
-  });
-  const rows = profiles.flatMap((profile) =>
-    profile.servers.map((spec) => {
-      const missing = missingVariables(spec, connect);
-      const signIn = missing.length > 0 ? undefined : signInCommand(spec, connect, oauth);
-      return describe(spec, profile, { missing, signIn });
-    }),
-  );
+  const isCheck = flags.has('check');
+  const rows = serverRows(config, isCheck ? await startAll(config, invocation) : undefined);
+  const code = isCheck ? exitCodeOf(rows) : 0;
   if (flags.has('json')) {
     await printJson(rows);
-    return 0;
+    return code;
   }
   if (rows.length === 0) {
     noteNoServers();
-    return 0;
+    if (isCheck) await print('0 servers');
+    return code;
   }
-  const several = profiles.length > 1;
-  const lines = rows.map((row) => [...(several ? [row.profile] : []), row.name, row.type, row.target, remark(row)]);
-  await print(table(lines));
-  return 0;
+  const lines = describeRows(rows);
+  await print(isCheck ? [...lines, summaryOf(rows)].join('\n') : lines.join('\n'));
+  const isOpen = rows.some(({ state }) => state !== 'disabled' && state !== 'worked');
+  if (!isCheck && isOpen) status.info(`\nto start each server once: mcpx list ${sourceFlags(flags)}--check`);
+  return code;
 }
 
-interface Row {
-  profile: string;
-  profileEnabled: boolean;
-  name: string;
-  type: string;
-  target: string;
-  disabled: boolean;
-  /** The variables that have to be set before it can start. */
-  missing: string[];
-  /** The command that signs in, if the server is known to need that. */
-  signIn?: string | undefined;
+async function startAll(config: Config, invocation: Invocation): Promise<Map<ServerSpec, ServerEntry>> {
+  const started = await startOnce(config, invocation, async ({ entry }) => entry());
+  return new Map([...started].flatMap(([spec, entry]) => (entry === undefined ? [] : [[spec, entry] as const])));
 }
 
-/** Returns the command for a server that has OAuth settings, or had a sign-in, and now has none. No server is asked. */
-function signInCommand(spec: ServerSpec, connect: Settings['connect'], oauth: OAuth): string | undefined {
-  if (!('url' in spec)) return undefined;
-  try {
-    return oauth.neededCommand(accessTo(spec, { connect }));
-  } catch {
-    // A setting that cannot be used has its own message when the server starts.
-    return undefined;
+/** Returns 0 if every enabled server is ready, else the code of the worst failure. */
+function exitCodeOf(rows: readonly ServerRow[]): number {
+  if (rows.some(({ state }) => state === 'failed' || state === 'incomplete')) return EXIT_CODES.unreachable;
+  return rows.some(({ state }) => state === 'sign-in') ? EXIT_CODES.auth : 0;
+}
+
+/** Counts the servers by state, such as `10 servers: 8 ready, 1 needs sign-in, 1 failed`. */
+export function summaryOf(rows: readonly ServerRow[]): string {
+  const count = (...states: ServerRow['state'][]) => rows.filter(({ state }) => states.includes(state)).length;
+  const signIn = count('sign-in');
+  const parts: [number, string][] = [
+    [count('ready'), 'ready'],
+    [signIn, signIn === 1 ? 'needs sign-in' : 'need sign-in'],
+    [count('failed', 'incomplete'), 'failed'],
+    [count('disabled'), 'disabled'],
+  ];
+  const told = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
+  return `${rows.length} ${rows.length === 1 ? 'server' : 'servers'}: ${told.join(', ')}`;
+}
+
+/** Returns one line per server, followed by its error and hint, indented. */
+function describeRows(rows: readonly ServerRow[]): string[] {
+  const several = new Set(rows.map(({ profile }) => profile)).size > 1;
+  const cells = rows.map((row) => [
+    ...(several ? [row.profile] : []),
+    row.name,
+    row.type,
+    stateWords(row),
+    toolWords(row),
+    row.target,
+  ]);
+  const lines = table(cells).split('\n');
+  return rows.flatMap((row, index) => [lines[index] ?? '', ...remarksOf(row).map((text) => `    ${text}`)]);
+}
+
+function stateWords({ state, profileEnabled, missing, at }: ServerRow): string {
+  switch (state) {
+    case 'disabled':
+      return profileEnabled ? 'disabled' : 'the profile is disabled';
+    case 'incomplete':
+      return `needs ${missing.join(', ')}`;
+    case 'sign-in':
+      return 'needs sign-in';
+    case 'failed':
+      return at === undefined ? 'failed' : `failed ${ago(at)}`;
+    case 'worked':
+      return at === undefined ? 'worked' : `worked ${ago(at)}`;
+    case 'new':
+      return 'never started';
+    case 'ready':
+      return 'ready';
   }
 }
 
-function describe(spec: ServerSpec, profile: Profile, { missing, signIn }: Pick<Row, 'missing' | 'signIn'>): Row {
-  const { name, type, disabled } = spec;
-  return {
-    profile: profile.name,
-    profileEnabled: profile.enabled,
-    name,
-    type,
-    target: target(spec),
-    disabled,
-    missing,
-    ...(signIn !== undefined && { signIn }),
-  };
+function toolWords({ tools }: ServerRow): string {
+  if (tools === undefined) return '–';
+  return tools === 1 ? '1 tool' : `${tools} tools`;
 }
 
-function remark({ missing, disabled, profileEnabled, signIn }: Row): string {
-  if (!profileEnabled) return 'the profile is disabled';
-  if (disabled) return 'disabled';
-  if (missing.length > 0) return `needs ${missing.join(', ')}`;
-  return signIn === undefined ? '' : `sign in needed: ${signIn}`;
+function remarksOf({ state, error, hint }: ServerRow): string[] {
+  if (state === 'disabled') return [];
+  const told = error === undefined ? [] : [state === 'ready' ? error : paintAnswer('red', error)];
+  return [...told, ...(hint === undefined ? [] : [`${paintAnswer('cyan', 'hint:')} ${hint}`])];
 }
 
-/** Returns the command or URL of a server, with placeholders as written and secrets masked. */
-function target(server: ServerSpec): string {
-  const spec = redactSpec(server);
-  switch (spec.type) {
-    case 'stdio':
-      return [spec.command, ...spec.args].join(' ');
-    case 'module':
-      return spec.module;
-    case 'builtin':
-      return spec.builtin;
-    default:
-      return spec.url;
-  }
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Returns how long ago an ISO date was, in its largest unit. */
+function ago(date: string): string {
+  const past = Math.max(0, Date.now() - Date.parse(date));
+  if (past < MINUTE) return 'just now';
+  if (past < HOUR) return `${Math.floor(past / MINUTE)} min ago`;
+  return past < 2 * DAY ? `${Math.floor(past / HOUR)} h ago` : `${Math.floor(past / DAY)} days ago`;
 }

@@ -59,8 +59,11 @@ export function reportUnreachable(servers: ServerView[]): void {
   if (servers.length === 0) noteNoServers();
 }
 
+const NO_SERVERS =
+  'no server is configured; `mcpx init` imports those of your clients, `mcpx add <name> -- <command>` adds one';
+
 export function noteNoServers(): void {
-  status.info('no server is configured; add one to the file that `mcpx config path` prints');
+  status.info(NO_SERVERS);
 }
 
 export function whyUnreachable({ name, entry: { listing } }: ServerView): string {

@@ -4,21 +4,72 @@ import { McpxError } from '../errors.ts';
 import { nearest } from '../render/text.ts';
 import { longName, nameOf } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
+import { shellWord } from './shell-word.ts';
 
 /** Returns the error for an unknown command, with the nearest command or the group's help as a hint. */
-export function unknownCommand([first = '', second]: string[]): McpxError {
+export function unknownCommand(words: string[]): McpxError {
+  const [first = '', second] = words;
   const names = COMMANDS.map(({ usage }) => nameOf(usage));
   const family = names.filter((name) => name.startsWith(`${first} `)).map((name) => name.slice(first.length + 1));
   if (family.length > 0 && second === undefined) {
     const words = family.join(', ');
     return new McpxError('usage', `"${first}" needs one of: ${words}`, { hint: `mcpx help ${first}` });
   }
+  const foreign = family.length > 0 ? undefined : foreignWord(words);
+  if (foreign !== undefined) return new McpxError('usage', `there is no command "${first}"`, { hint: foreign });
   const typed = family.length > 0 ? `${first} ${second}` : first;
   const [close] = nearest(typed, [...names, ...names.map((name) => name.split(' ')[0] ?? '')]);
   const fallback = family.length > 0 ? `mcpx help ${first}` : 'mcpx help';
   return new McpxError('usage', `there is no command "${typed}"`, {
     hint: close === undefined || close === first ? fallback : `mcpx ${close}`,
   });
+}
+
+/** The commands of other programs, with the command of mcpx that does the same. */
+const FOREIGN = new Map(
+  Object.entries({
+    exec: ['call', 'call-tool', 'run', 'invoke', 'use'],
+    list: ['ls', 'servers', 'server', 'ps'],
+    'list --check': ['check', 'health', 'ping', 'test', 'verify'],
+    'tools -s': ['search', 'find', 'grep', 'query'],
+    inspect: ['describe', 'show', 'info'],
+    serve: ['start', 'up', 'gateway', 'proxy', 'stdio', 'http', 'daemon'],
+    add: ['install', 'new', 'create', 'register'],
+    remove: ['rm', 'del', 'delete', 'uninstall', 'unregister'],
+    enable: ['on'],
+    disable: ['off'],
+    setup: ['connect', 'configure', 'link'],
+    import: ['migrate', 'discover'],
+    login: ['auth', 'signin', 'sign-in', 'authenticate', 'oauth'],
+    logout: ['signout', 'sign-out'],
+    logs: ['log', 'tail'],
+    doctor: ['diagnose', 'diag', 'debug', 'troubleshoot'],
+    tokens: ['cost', 'savings'],
+    stats: ['usage'],
+    'config validate': ['validate', 'lint'],
+    'config path': ['where'],
+    'config show': ['settings', 'cfg'],
+    '--version': ['version', 'ver'],
+    '--help': ['commands', 'h'],
+  }).flatMap(([own, words]) => words.map((word) => [word, own] as const)),
+);
+
+/** Returns the command line of mcpx for a word of another program, or for a target without `exec`; the arguments stay. */
+function foreignWord([first = '', ...rest]: string[]): string | undefined {
+  const own = FOREIGN.get(first.toLowerCase()) ?? (isTarget(first) ? 'exec' : undefined);
+  const names = COMMANDS.map(({ usage }) => nameOf(usage));
+  if (own === undefined || !(own.startsWith('--') || names.some((name) => `${own} `.startsWith(`${name} `))))
+    return undefined;
+  const typed = isTarget(first) ? [first, ...rest] : rest;
+  // Words after `--` are not repeated: they may hold secrets of a command.
+  const shown = own.startsWith('--') ? [] : typed.filter((word) => !word.includes('\0'));
+  const search = own === 'tools -s' ? [shown.length === 0 ? 'query' : shown.join(' ')] : shown;
+  return ['mcpx', own, ...search.map(shellWord)].join(' ');
+}
+
+/** True for `server.tool`. */
+function isTarget(word: string): boolean {
+  return /^[\w-]+\.[\w./:-]+$/.test(word);
 }
 
 /** True for an error of cac about the command line. */

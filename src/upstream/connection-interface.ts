@@ -1,19 +1,20 @@
 /** One upstream connection as the rest of mcpx sees it: state, diagnostics, methods; types only. */
 import type { ServerSpec } from '../config/config.ts';
+import type { McpxError } from '../errors.ts';
 import type { Params } from '../wire/message.ts';
 import type { CallOptions } from './call-options.ts';
 import type { Handshake } from './handshake.ts';
 import type { StopBounds } from './transports/transport.ts';
 
-/** A connection is in exactly one of these states. Times are epoch ms; `reason` is a message for the user. */
+/** A connection is in exactly one of these states. Times are epoch ms; `reason` is a message for the user, `failure` its error. */
 export type ConnectionState =
   | { kind: 'idle' }
   /** `fetching` names the launcher that downloads the server, such as `npx`. */
   | { kind: 'connecting'; since: number; fetching?: string | undefined }
   | { kind: 'ready'; since: number }
   /** `until` is the time of the next attempt. A `resting` connection reconnects only when a request arrives. */
-  | { kind: 'backoff'; until: number; failures: number; reason: string; resting?: boolean }
-  | { kind: 'closed'; reason?: string };
+  | { kind: 'backoff'; until: number; failures: number; reason: string; resting?: boolean; failure?: McpxError }
+  | { kind: 'closed'; reason?: string; failure?: McpxError };
 
 /** Details of a connection for `doctor`, `status` and error messages. */
 export interface Diagnostics {

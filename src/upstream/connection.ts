@@ -159,7 +159,7 @@ class UpstreamConnection implements Connection {
   }
 
   #handlers(): ConstructorParameters<typeof Lifecycle>[0]['handlers'] {
-    const { log, events } = this.#options;
+    const { log, events, stderr } = this.#options;
     return {
       request: (request, incoming) => this.#answer(request, incoming),
       notification: ({ method, params }, about) => {
@@ -168,6 +168,7 @@ class UpstreamConnection implements Connection {
       },
       invalid: (reason) => {
         this.#noise += 1;
+        stderr?.(`stdout is not MCP: ${reason}`);
         log.debug(`ignored: ${reason}`, { server: this.name });
       },
     };

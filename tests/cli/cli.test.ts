@@ -81,6 +81,16 @@ describe('words that are wrong', () => {
     [['confg'], 'there is no command "confg"', 'mcpx config'],
     [['config', 'sho'], 'there is no command "config sho"', 'mcpx config show'],
     [['zzz'], 'there is no command "zzz"', 'mcpx help'],
+    [['call', 'a.b', 'title=two words'], 'there is no command "call"', "mcpx exec a.b 'title=two words'\n"],
+    [['run', 'a.b'], 'there is no command "run"', 'mcpx exec a.b\n'],
+    [['ls'], 'there is no command "ls"', 'mcpx list\n'],
+    [['search', 'what', 'time'], 'there is no command "search"', "mcpx tools -s 'what time'\n"],
+    [['find'], 'there is no command "find"', 'mcpx tools -s query\n'],
+    [['version'], 'there is no command "version"', 'mcpx --version\n'],
+    [['describe', 'a.b'], 'there is no command "describe"', 'mcpx inspect a.b\n'],
+    [['a.b', 'x=1'], 'there is no command "a.b"', 'mcpx exec a.b x=1\n'],
+    [['start', '--', '--token=hunter2'], 'there is no command "start"', 'mcpx serve\n'],
+    [['check'], 'there is no command "check"', 'mcpx list --check\n'],
     [['list', '--jsn'], 'unknown option "--jsn"', 'did you mean --json?'],
     [['list', '--log-levle', 'x'], '--log-levle', 'mcpx help list'],
     [['list', '--config'], 'value is missing', 'mcpx help list'],
@@ -100,7 +110,7 @@ describe('words that are wrong', () => {
 describe('the shell tool', () => {
   test('list, with and without --json', async () => {
     expect(await mcpx('list', '--demo')).toBe(0);
-    expect(shown.stdout).toMatch(/^math +builtin +math$/m);
+    expect(shown.stdout).toMatch(/^math +builtin +never started +– +math$/m);
     shown.stdout = '';
     expect(await mcpx('list', '--demo', '--json')).toBe(0);
     expect(JSON.parse(shown.stdout)).toHaveLength(3);
@@ -112,7 +122,7 @@ describe('the shell tool', () => {
       shown.stderr = '';
       expect(await mcpx(command, '--config', file), command).toBe(0);
       expect(shown.stderr, command).toBe(
-        'no server is configured; add one to the file that `mcpx config path` prints\n',
+        'no server is configured; `mcpx init` imports those of your clients, `mcpx add <name> -- <command>` adds one\n',
       );
     }
     expect(shown.stdout).not.toContain('% less');
@@ -134,7 +144,7 @@ describe('the shell tool', () => {
     expect(shown.stdout).not.toContain('hunter2');
     shown.stdout = '';
     expect(await mcpx('list', '--config', file, '--profile', 'other')).toBe(0);
-    expect(shown.stdout).toMatch(/^a +\S+ +https:\/\/x\.example.*\n$/);
+    expect(shown.stdout).toMatch(/^a +\S+ +never started +– +https:\/\/x\.example.*\n$/);
   });
 
   test('without an enabled profile there is nothing to ask, whatever the command', async () => {

@@ -179,7 +179,7 @@ describe('a start that fails', () => {
     const upstream = connection(serverSpec([], { env: { KEY: '${NO_SUCH_VARIABLE_HERE}' } }));
     const first = await failure(upstream.connect());
     expect(first).toMatchObject({ code: 'config', message: expect.stringContaining('NO_SUCH_VARIABLE_HERE') });
-    expect(upstream.state).toEqual({ kind: 'closed', reason: first.message });
+    expect(upstream.state).toEqual({ kind: 'closed', reason: first.message, failure: first });
     expect(await failure(call(upstream, 'echo'))).toBe(first);
   });
 

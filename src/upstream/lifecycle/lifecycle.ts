@@ -258,7 +258,7 @@ export class Lifecycle {
     this.#failure = failure;
     // A config error persists until a reload, so there is no retry.
     if (this.#terminal && failure.code === 'config') {
-      this.#enter({ kind: 'closed', reason });
+      this.#enter({ kind: 'closed', reason, failure });
       return;
     }
     this.#failures += 1;
@@ -272,7 +272,7 @@ export class Lifecycle {
     const until = Date.now() + wait;
     if (!terminal) this.#options.breaker.failed(failure, until);
     if (!resting) this.#later(wait);
-    this.#enter({ kind: 'backoff', until, failures, reason, ...(resting && { resting }) });
+    this.#enter({ kind: 'backoff', until, failures, reason, failure, ...(resting && { resting }) });
   }
 
   #enter(state: ConnectionState): void {

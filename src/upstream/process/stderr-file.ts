@@ -11,6 +11,11 @@ export interface StderrFiles {
   write(server: string, line: string): void;
 }
 
+/** Returns the path of the file with the output of a server. */
+export function stderrFile(folder: string, server: string): string {
+  return join(folder, `${fileNameOf(server)}.log`);
+}
+
 export interface StderrFilesOptions {
   /** The folder, which is created with mode 0700 when the first line is written. */
   folder: string;
@@ -50,7 +55,7 @@ export function createStderrFiles({ folder, log, maxBytes = 1024 * 1024 }: Stder
 
   return {
     write(server, line) {
-      const file = files.get(server) ?? newFile(join(folder, `${fileNameOf(server)}.log`));
+      const file = files.get(server) ?? newFile(stderrFile(folder, server));
       files.set(server, file);
       if (file.pending.length > MAX_PENDING) file.dropped += 1;
       else file.pending += `${new Date().toISOString()} ${line}\n`;

@@ -446,7 +446,7 @@ describe('an upstream that does not start', () => {
     await pass(60_000);
     expect(await failure(call(x))).toBe(x.fault.start);
     expect(x.tries).toEqual([0]);
-    expect(x.upstream.state).toEqual({ kind: 'closed', reason: 'no' });
+    expect(x.upstream.state).toEqual({ kind: 'closed', reason: 'no', failure: x.fault.start });
   });
 
   test('and is closed meanwhile tells those who wait', async () => {
