@@ -28,7 +28,7 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 /** Lowest first; folders of one row may not import each other. */
 const LAYERS = [
   ['cancel-signal', 'errors', 'version', 'lossless-json', 'invisible-characters'],
-  ['files', 'slot-map', 'bounded-map'],
+  ['files', 'slot-map', 'bounded-map', 'event-loop'],
   ['file-handles'],
   ['observe'],
   ['config'],

@@ -92,7 +92,7 @@ export function enterProfile(
       await catalog.settle(Math.min(wait, connect.firstListWait), asked, lists);
       deps.tellConflicts(found, naming);
     },
-    reading() {
+    async reading() {
       const { settings } = deps.config();
       const servers = client.router.servers();
       const tools = compactTools(servers, settings);

@@ -88,8 +88,8 @@ export class Catalog {
         const old = before.get(spec.name);
         if (old === undefined) return [spec.name, emptyServerState(spec)];
         if (!renewed.includes(spec.name)) return [spec.name, Object.assign(old, { spec })];
-        const { handshake, offer, tools } = old;
-        return [spec.name, { ...emptyServerState(spec), handshake, offer, tools }];
+        const { handshake, offer, definitions, tools } = old;
+        return [spec.name, { ...emptyServerState(spec), handshake, offer, definitions, tools }];
       }),
     );
     const kept = new Set(this.#slots.values());

@@ -5,7 +5,7 @@ import { sharedKey } from '../mcp/capabilities.ts';
 import type { Connection } from '../upstream/connection-interface.ts';
 import type { Handshake } from '../upstream/handshake.ts';
 import type { OtherRequest, ToolsRequest } from './list-requests.ts';
-import { EMPTY_OFFER, type ListedTool, type Offer } from './listing.ts';
+import { EMPTY_OFFER, type ListedTool, type Offer, type Tool } from './listing.ts';
 import type { Lesson } from './pins/pins.ts';
 
 /** The state of a server's listing. A failed server keeps its earlier lists. */
@@ -20,6 +20,8 @@ export interface ServerEntry {
   readonly listing: Listing;
   readonly handshake: Handshake | undefined;
   readonly offer: Offer;
+  /** The definitions of the tools in `offer`. */
+  readonly definitions: Tool[];
 }
 
 /** The offer of a server to clients with one set of capabilities; it may list other tools for other sets. */
@@ -37,6 +39,7 @@ export interface ServerState {
   /** The last handshake and offer, for any set. */
   handshake: Handshake | undefined;
   offer: Offer;
+  definitions: Tool[];
   tools: Map<string, ListedTool>;
   /** Offers by the set of client capabilities, see `offeredKey`. */
   bySet: Map<string, Known>;
@@ -155,11 +158,12 @@ export type Learned = { handshake: Handshake; offer: Offer; folder?: string | un
 
 export function take(slot: ServerState, offered: string, { handshake, offer, folder }: Learned): void {
   const tools = new Map(offer.tools.map((listed) => [listed.tool.name, listed]));
+  const definitions = offer.tools.map(({ tool }) => tool);
   const { name } = slot;
   // Deleting first moves the set to the end: the set seen last is the last entry.
   slot.bySet.delete(offered);
   slot.bySet.set(offered, {
-    ...{ name, handshake, offer, tools, folder },
+    ...{ name, handshake, offer, definitions, tools, folder },
     get spec() {
       return slot.spec;
     },
@@ -167,7 +171,7 @@ export function take(slot: ServerState, offered: string, { handshake, offer, fol
       return slot.listing;
     },
   });
-  Object.assign(slot, { handshake, offer, tools });
+  Object.assign(slot, { handshake, offer, definitions, tools });
 }
 
 /** Returns the last list, for the pins. */
@@ -187,6 +191,7 @@ export function emptyServerState(spec: ServerSpec): ServerState {
     listing: { kind: 'unlisted' },
     handshake: undefined,
     offer: EMPTY_OFFER,
+    definitions: [],
     tools: new Map(),
     bySet: new Map(),
     unsteady: false,

@@ -22,7 +22,7 @@ export async function run({ flags, stop, ...lifecycle }: Invocation): Promise<nu
     await entrance.listed();
     const servers = entrance.router.servers().length;
     const place = { url: listener.url, auth: config.settings.http.auth.tokens.length > 0 };
-    await print(report(place, { ...entrance.reading(), servers }));
+    await print(report(place, { ...(await entrance.reading()), servers }));
     entrance.close();
     await aborted(stop);
     status.info('mcpx: stopping');

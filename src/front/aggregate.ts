@@ -1,6 +1,7 @@
 /** The aggregate front: lists every tool of the profile under its exposed name; changes only names and URIs. */
 import { exposeNames, mayBeOf, type Named } from '../catalog/exposed-names.ts';
 import type { Item, Tool } from '../catalog/listing.ts';
+import { mapPages } from '../catalog/pagination.ts';
 import { McpxError, RpcError, signInData } from '../errors.ts';
 import type { RequestContext, ServerView, ToolResult } from '../router/router.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
@@ -19,7 +20,7 @@ export function createAggregate(): Face {
   return {
     instructions: ({ router }) => joinInstructions(router.servers()),
     tool: (name, { exposed }) => exposed.tools().get(name)?.tool,
-    tools: (client) => [...client.exposed.tools()].map(([name, target]) => exposedTool(name, target, client)),
+    tools: (client) => mapPages([...client.exposed.tools()], ([name, target]) => exposedTool(name, target, client)),
     call: callExposed,
     methods: TASK_METHODS,
     extension: extensionMethod,

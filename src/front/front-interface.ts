@@ -2,6 +2,7 @@
 import type { CancelSignal } from '../cancel-signal.ts';
 import type { Wanted } from '../catalog/catalog.ts';
 import type { ListKind, Tool } from '../catalog/listing.ts';
+import type { Pageable } from '../catalog/pagination.ts';
 import type { ToolSearch } from '../catalog/search/search.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import type { Inputs } from '../mcp/multi-round-trip.ts';
@@ -99,7 +100,7 @@ export interface Face {
   instructions(client: Client): string | undefined;
   /** Milliseconds that `tools/list` waits for servers that were never listed, if less than configured. */
   listWait?: number;
-  tools(client: Client): Tool[];
+  tools(client: Client): Pageable<Tool>;
   /** Returns the server's definition of a tool; absent if mcpx defines all tools itself. */
   tool?(name: string, client: Client): Tool | undefined;
   /** Returns the lists of this front that change with these lists of the servers; absent if they are the same. */

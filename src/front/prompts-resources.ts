@@ -2,7 +2,8 @@
 import { exposeNames, mayBeOf } from '../catalog/exposed-names.ts';
 import { exposeTemplate, exposeUri, type Located } from '../catalog/exposed-uris.ts';
 import type { Item } from '../catalog/listing.ts';
-import { pageOf } from '../catalog/pagination.ts';
+import { joinPages, mapPages, type Pageable, pageOf } from '../catalog/pagination.ts';
+import type { Settings } from '../config/config.ts';
 import { RpcError } from '../errors.ts';
 import { isLogLevel } from '../mcp/log-levels.ts';
 import { asName } from '../render/text.ts';
@@ -16,7 +17,7 @@ import { refreshAndFind } from './refresh-and-find.ts';
 import { exposeMessages } from './rewrite-uris.ts';
 
 const list =
-  (key: string, items: (client: Client) => Item[]): Method =>
+  (key: string, items: (client: Client) => Pageable<Item>): Method =>
   async (params, _, client) => {
     await client.listed(undefined, 'all');
     return pageOf(items(client), key, params);
@@ -26,7 +27,7 @@ export const PROMPT_AND_RESOURCE_METHODS: ReadonlyMap<string, Method> = new Map<
   ['prompts/list', list('prompts', exposedPrompts)],
   ['prompts/get', getPrompt],
   // The results that mcpx stores are resources of mcpx itself; only the compact front stores any.
-  ['resources/list', list('resources', (client) => [...exposedResources(client), ...resultResources(client)])],
+  ['resources/list', list('resources', (client) => joinPages(exposedResources(client), resultResources(client)))],
   ['resources/templates/list', list('resourceTemplates', exposedTemplates)],
   ['resources/read', readResource],
   ['resources/subscribe', subscribe],
@@ -135,36 +136,41 @@ async function completeArgument(params: Params, way: RequestContext, client: Cli
   return client.router.forward({ ...way, server, kind: 'resource', name: uri, method, params: own });
 }
 
-function exposedPrompts({ exposed }: Client): Item[] {
-  return [...exposed.prompts()].map(([name, { server, item }]) => provenance(item, server, { name }));
+function exposedPrompts({ exposed }: Client): Pageable<Item> {
+  return mapPages([...exposed.prompts()], ([name, { server, item }]) => provenance(item, server, { name }));
 }
 
-function exposedResources({ router, settings }: Client): Item[] {
+function exposedResources({ router, settings }: Client): Pageable<Item> {
   const style = settings.naming.resources;
-  const all = router
-    .servers()
-    .flatMap(({ name: server, resources }) =>
-      resources.map((item) => provenance(item, server, { uri: exposeUri({ server, uri: String(item.uri) }, style) })),
-    );
-  return firsts(all, 'uri');
+  const listed = itemsOf(router.servers(), 'resources', 'uri', style);
+  return mapPages(listed, ({ server, item }) =>
+    provenance(item, server, { uri: exposeUri({ server, uri: String(item.uri) }, style) }),
+  );
 }
 
-function exposedTemplates({ router, settings }: Client): Item[] {
+function exposedTemplates({ router, settings }: Client): Pageable<Item> {
   const style = settings.naming.resources;
-  const all = router
-    .servers()
-    .flatMap(({ name: server, templates }) =>
-      templates.map((item) =>
-        provenance(item, server, { uriTemplate: exposeTemplate(server, String(item.uriTemplate), style) }),
-      ),
-    );
-  return firsts(all, 'uriTemplate');
+  const listed = itemsOf(router.servers(), 'templates', 'uriTemplate', style);
+  return mapPages(listed, ({ server, item }) =>
+    provenance(item, server, { uriTemplate: exposeTemplate(server, String(item.uriTemplate), style) }),
+  );
 }
 
-/** Removes duplicates: with unchanged URIs, the first server that lists a URI provides it. */
-function firsts(items: Item[], key: string): Item[] {
-  const seen = new Map<unknown, Item>();
-  for (const item of items) if (!seen.has(item[key])) seen.set(item[key], item);
+/** Returns the items without duplicates: with unchanged URIs, the first server that lists a URI provides it. */
+function itemsOf(
+  servers: ServerView[],
+  list: 'resources' | 'templates',
+  key: string,
+  style: Settings['naming']['resources'],
+): { server: string; item: Item }[] {
+  const seen = new Map<string, { server: string; item: Item }>();
+  for (const view of servers) {
+    for (const item of view[list]) {
+      // The name of a server has no space.
+      const place = style === 'keep' ? String(item[key]) : `${view.name} ${item[key]}`;
+      if (!seen.has(place)) seen.set(place, { server: view.name, item });
+    }
+  }
   return [...seen.values()];
 }
 

@@ -1,6 +1,7 @@
 /** Measures the characters that a client reads with and without mcpx: tool lists, `inspect` answers and results. */
 import { BoundedMap } from '../bounded-map.ts';
 import type { Tool } from '../catalog/listing.ts';
+import { beginSteps } from '../event-loop.ts';
 import type { Ledger } from '../observe/savings-totals.ts';
 import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
 import type { ServerView, ToolResult } from '../router/router.ts';
@@ -34,7 +35,7 @@ export interface Savings {
    */
   menu(servers: ServerView[], shown: Shown, reader: Reader): void;
   /** Returns the estimates without counting them. */
-  reading(servers: ServerView[], shown: Shown): Reading;
+  reading(servers: ServerView[], shown: Shown): Promise<Reading>;
   /** Counts an answer of `inspect`. */
   lookup(answer: ToolResult): void;
   /** Counts a tool's result, as the server sent it and as the client gets it. */
@@ -49,30 +50,32 @@ const own = (shown: Shown): Offered => ({ server: 'mcpx', ...shown });
 export function createSavings(ledger: Pick<Ledger, 'add'>): Savings {
   const sizeOf = remembered(listedLength);
   const tokensOf = remembered(toolTokens);
-  const lengthOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(sizeOf)) + instructions.length;
-  const costOf = ({ tools, instructions = '' }: Offered) => sum(tools.map(tokensOf)) + estimateTokens(instructions);
+  const lengthOf = measureInSteps(sizeOf, ({ length }) => length);
+  const costOf = measureInSteps(tokensOf, estimateTokens);
+  const count = async (offered: Offered[], shown: Offered[]) => {
+    ledger.add({ menus: 1, listedWithout: await lengthOf(offered), listedWith: await lengthOf(shown) });
+  };
   const isFirst = createFirstReading();
   return {
     menu(servers, shown, reader) {
       if (reader.stateless && !isFirst(reader)) return;
       const client = knownClient(reader.clientInfo) ?? NOBODY;
-      ledger.add({
-        menus: 1,
-        listedWithout: sum(seenBy(client, offeredBy(servers)).offered.map(lengthOf)),
-        listedWith: sum(seenBy(client, [own(shown)]).offered.map(lengthOf)),
-      });
+      void count(seenBy(client, offeredBy(servers)).offered, seenBy(client, [own(shown)]).offered);
     },
-    reading(servers, shown) {
+    async reading(servers, shown) {
       const offered = offeredBy(servers);
-      const costs = (client: KnownClient) => ({
-        without: sum(seenBy(client, offered).offered.map(costOf)),
-        with: sum(seenBy(client, [own(shown)]).offered.map(costOf)),
+      const costs = async (client: KnownClient) => ({
+        without: await costOf(seenBy(client, offered).offered),
+        with: await costOf(seenBy(client, [own(shown)]).offered),
       });
-      return {
-        tools: sum(offered.map(({ tools }) => tools.length)),
-        ...costs(NOBODY),
-        deferring: CLIENTS.filter(({ defers }) => defers).map((client) => ({ client: client.title, ...costs(client) })),
+      const reading: Reading = {
+        tools: offered.reduce((total, { tools }) => total + tools.length, 0),
+        ...(await costs(NOBODY)),
+        deferring: [],
       };
+      for (const client of CLIENTS.filter(({ defers }) => defers))
+        reading.deferring.push({ client: client.title, ...(await costs(client)) });
+      return reading;
     },
     lookup(answer) {
       ledger.add({ lookups: 1, lookedUp: textLength(answer) });
@@ -117,8 +120,23 @@ function remembered(measure: (tool: Tool) => number): (tool: Tool) => number {
   };
 }
 
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+/** Returns a function that adds up the measures of all tools and instructions; with many tools, in several steps. */
+function measureInSteps(
+  toolSize: (tool: Tool) => number,
+  textSize: (text: string) => number,
+): (offered: Offered[]) => Promise<number> {
+  return async (offered) => {
+    const steps = beginSteps();
+    let total = 0;
+    for (const { tools, instructions = '' } of offered) {
+      total += textSize(instructions);
+      for (const tool of tools) {
+        total += toolSize(tool);
+        if (steps.isOver()) await steps.next();
+      }
+    }
+    return total;
+  };
 }
 
 /** Characters of a tool in the model's prompt; clients keep titles, annotations and `_meta` to themselves. */

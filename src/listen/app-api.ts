@@ -41,7 +41,7 @@ export interface Entrance {
   listed: ClientDeps['listed'];
   verify: ClientDeps['verify'];
   /** Returns the estimated tokens of the initial context, without the compact front and with it. */
-  reading(): Reading;
+  reading(): Promise<Reading>;
   close(): void;
 }
 

@@ -117,12 +117,15 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
 
 function view(entry: ServerEntry, access: Access, tools: ListedTool[]): ServerView {
   const { name: server, offer } = entry;
-  const seen = (items: Item[], kind: Kind, key: string) =>
-    items.filter((item) => access.allows({ server, kind, name: String(item[key]) }));
+  const isOpen = access.allowsAll(server);
+  // Clients that may use all tools share one list, which caches are keyed by.
+  const definitions = tools === offer.tools ? entry.definitions : tools.map(({ tool }) => tool);
+  const seen = <T extends Item>(items: T[], kind: Kind, key: string): T[] =>
+    isOpen ? items : items.filter((item) => access.allows({ server, kind, name: String(item[key]) }));
   return {
     name: server,
     entry,
-    tools: tools.map(({ tool }) => tool).filter(({ name }) => access.allows({ server, kind: 'tool', name })),
+    tools: seen(definitions, 'tool', 'name'),
     resources: seen(offer.resources, 'resource', 'uri'),
     templates: seen(offer.templates, 'resource', 'uriTemplate'),
     prompts: seen(offer.prompts, 'prompt', 'name'),

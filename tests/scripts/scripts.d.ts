@@ -149,6 +149,14 @@ declare module '*/scripts/bench/start.mjs' {
   export function median(values: number[]): number;
   export function table(rows: Row[], bars: Record<string, number>): string;
 }
+declare module '*/scripts/bench/lookup.mjs' {
+  export function table(
+    title: string,
+    rows: { name: string; longest: number; total: number; wall: number; resident: number }[],
+    limit: number,
+  ): string;
+}
+
 declare module '*/scripts/bench/memory.mjs' {
   interface Row {
     name: string;

@@ -1,4 +1,5 @@
 /** Ranks tools for a question: BM25 for the words as typed and for the best other way to say each, so that rare words win. */
+import { beginSteps, type Steps } from '../../event-loop.ts';
 import { suits } from './intent.ts';
 import { type Concept, MAX_QUESTION, type Question, type Term } from './query-expansion.ts';
 import { partsOf } from './question-parts.ts';
@@ -35,60 +36,86 @@ const SPELT = { weight: 0.6, words: 8 };
  */
 const FIT = { share: 0.2, words: 2, rare: 1.5, unknown: 0.7 };
 
+/** The part of the ranking that is wanted. */
+export interface Wanted {
+  /** The server to search; every server if undefined. */
+  only?: string | undefined;
+  limit: number;
+}
+
 /** Returns the tools for a question, best first; if it asks for several acts, the tools of each, in turn. */
-export function search(question: string, corpus: Corpus, prior: Prior): Ranked[] {
-  const whole = rank(corpus.meanings.read(question), corpus, prior);
-  const exact = calledBy(question, whole, corpus);
-  if (exact !== undefined) return exact;
-  const parts = partsOf(question, corpus.meanings).map((part) => rank(part, corpus, prior));
-  return parts.length > 0 ? inTurn([whole, ...parts]) : whole;
-}
-
-function rank({ concepts, act }: Question, corpus: Corpus, prior: Prior): Ranked[] {
-  const { scores, fitting } = combine(concepts, corpus);
-  for (const [id, { server, tool, act: done }] of corpus.documents.entries()) {
-    if (scores[id] !== 0) scores[id] = (scores[id] ?? 0) * suits(act, done) * (1 + PRIOR * prior(server, tool.name));
+export async function search(
+  question: string,
+  corpus: Corpus,
+  { prior, only, limit }: Wanted & { prior: Prior },
+): Promise<Ranked[]> {
+  const steps = beginSteps();
+  const whole = await rank(corpus.meanings.read(question), corpus, prior, steps);
+  const exact = corpus.called.get(keyOf(question.slice(0, MAX_QUESTION)));
+  const lists = [whole];
+  const parts = exact === undefined ? partsOf(question, corpus.meanings) : [];
+  for (const part of parts) lists.push(await rank(part, corpus, prior, steps));
+  const found: Ranked[] = [];
+  for (const one of exact === undefined ? byPlace(lists) : calledBy(exact, whole, corpus)) {
+    if (found.length >= limit) break;
+    if (only === undefined || one.server === only) found.push(one);
   }
-  // Of equal scores, the tool that is listed first comes first.
-  const found = [...scores.keys()].filter((id) => scores[id] !== 0);
-  found.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
-  return found.map((id) => ({ ...(corpus.documents[id] as Document), score: scores[id] ?? 0, fits: fitting(id) }));
+  return found;
 }
 
-/** Returns the tools in the order of their place in any list.  */
-function inTurn(lists: Ranked[][]): Ranked[] {
-  const found = new Map<string, Ranked>();
-  const longest = Math.max(...lists.map((list) => list.length));
+/** The tools for a question, best first. The objects are made when they are read, because few of thousands are. */
+interface Ranking {
+  ids: number[];
+  read(id: number): Ranked;
+}
+
+async function rank({ concepts, act }: Question, corpus: Corpus, prior: Prior, steps: Steps): Promise<Ranking> {
+  const { documents } = corpus;
+  const { scores, fitting } = await combine(concepts, corpus, steps);
+  const ids: number[] = [];
+  for (const [id, { server, tool, act: done }] of documents.entries()) {
+    if (scores[id] === 0) continue;
+    scores[id] = (scores[id] ?? 0) * suits(act, done) * (1 + PRIOR * prior(server, tool.name));
+    ids.push(id);
+  }
+  if (steps.isOver()) await steps.next();
+  // Of equal scores, the tool that is listed first comes first.
+  ids.sort((a, b) => (scores[b] as number) - (scores[a] as number));
+  if (steps.isOver()) await steps.next();
+  return { ids, read: (id) => ({ ...(documents[id] as Document), score: scores[id] ?? 0, fits: fitting(id) }) };
+}
+
+/** Returns the tools in the order of their place in any list. */
+function* byPlace(lists: Ranking[]): Iterable<Ranked> {
+  const seen = new Set<number>();
+  const longest = lists.reduce((length, { ids }) => Math.max(length, ids.length), 0);
   for (let place = 0; place < longest; place++) {
-    for (const list of lists) {
-      const one = list[place];
-      if (one !== undefined && !found.has(nameOf(one))) found.set(nameOf(one), one);
+    for (const { ids, read } of lists) {
+      const id = ids[place];
+      if (id === undefined || seen.has(id)) continue;
+      seen.add(id);
+      yield read(id);
     }
   }
-  return [...found.values()];
 }
 
-/**
- * Puts the tools first whose name or title is the question, with the best score of all; undefined if there is none.
- */
-function calledBy(question: string, ranked: Ranked[], { called, documents }: Corpus): Ranked[] | undefined {
-  const ids = called.get(keyOf(question.slice(0, MAX_QUESTION)));
-  if (ids === undefined) return undefined;
-  const score = ranked[0]?.score ?? 1;
-  const exact = [...ids]
-    .sort(([, a], [, b]) => b - a)
-    .flatMap(([id]) => documents[id] ?? [])
-    .map((document) => ({ ...document, score, fits: true }));
-  const names = new Set(exact.map(nameOf));
-  return [...exact, ...ranked.filter((one) => !names.has(nameOf(one)))];
-}
-
-function nameOf({ server, tool }: Document): string {
-  return `${server}.${tool.name}`;
+/** Returns the tools first whose name or title is the question, with the best score of all. */
+function* calledBy(exact: ReadonlyMap<number, number>, { ids, read }: Ranking, corpus: Corpus): Iterable<Ranked> {
+  const [best] = ids;
+  const score = best === undefined ? 1 : read(best).score;
+  for (const [id] of [...exact].sort(([, a], [, b]) => b - a)) {
+    const document = corpus.documents[id];
+    if (document !== undefined) yield { ...document, score, fits: true };
+  }
+  for (const id of ids) if (!exact.has(id)) yield read(id);
 }
 
 /** Returns the score of each document by its id, and whether it covers enough of the question. */
-function combine(concepts: Concept[], corpus: Corpus): { scores: Float64Array; fitting: (id: number) => boolean } {
+async function combine(
+  concepts: Concept[],
+  corpus: Corpus,
+  steps: Steps,
+): Promise<{ scores: Float64Array; fitting: (id: number) => boolean }> {
   const count = corpus.documents.length;
   const [scores, covered, words] = [new Float64Array(count), new Float64Array(count), new Uint8Array(count)];
   let corrections = 0;
@@ -99,6 +126,7 @@ function combine(concepts: Concept[], corpus: Corpus): { scores: Float64Array; f
     const gain = terms[0]?.words.some((word) => corpus.postings.has(word)) ? 1 : UNKNOWN;
     const best = new Float64Array(count);
     for (const [place, { words: said, weight: confidence }] of ways.entries()) {
+      if (steps.isOver()) await steps.next();
       const way = scoresOf(said, corpus);
       // Typed arrays are read by index, which is ten times faster than their iterators.
       for (let id = 0; id < count; id++) {

@@ -1,6 +1,5 @@
 /** The search index: for each word the tools that have it, and how much of it by field (BM25F). */
-import { performance } from 'node:perf_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beginSteps } from '../../event-loop.ts';
 import { titlesOf } from '../../render/title.ts';
 import { firstSentence } from '../../render/typescript.ts';
 import { isRecord } from '../../wire/message.ts';
@@ -62,8 +61,6 @@ const MAX_NAME = 200;
 const MAX_PARAMETERS = 200;
 const MAX_VALUES = 50;
 const MAX_DEPTH = 6;
-/** Milliseconds after which the event loop continues. */
-const STEP = 5;
 
 /** Builds the index in small steps, so that calls continue meanwhile: about 0.1 ms for each tool. */
 export async function createCorpus(servers: Iterable<Searchable>): Promise<Corpus> {
@@ -73,14 +70,12 @@ export async function createCorpus(servers: Iterable<Searchable>): Promise<Corpu
     postings: new Map(),
     called: new Map(),
   };
-  let began = performance.now();
+  const steps = beginSteps();
   for (const server of servers) {
     const home = homeOf(server, corpus.meanings);
     for (const tool of server.tools) {
       addTool(tool, server.name, home, corpus);
-      if (performance.now() - began < STEP) continue;
-      await nextTurn();
-      began = performance.now();
+      if (steps.isOver()) await steps.next();
     }
   }
   return corpus;

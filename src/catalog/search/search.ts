@@ -47,6 +47,7 @@ const PAUSE = 1000;
 const MANY = 300;
 export function createToolSearch(prior: Prior = () => 0): ToolSearch {
   const kept = new BoundedMap<string, Promise<Corpus>>(MAX_KEPT);
+  const keyOf = createKeys();
   /** Returns the index of a scope; concurrent searches share one build. */
   const corpusOf = (scope: Scope): Promise<Corpus> => {
     const key = keyOf(scope);
@@ -71,10 +72,8 @@ export function createToolSearch(prior: Prior = () => 0): ToolSearch {
     async find(question, scope, limit = USUAL_HITS) {
       const corpus = await corpusOf(scope);
       const { search } = await import('./ranking.ts');
-      return search(question, corpus, prior)
-        .filter(({ server }) => server === (scope.only ?? server))
-        .slice(0, limit)
-        .map(({ server, tool, score, fits }) => ({ server, tool: asSeen(tool, server, scope), score, fits }));
+      const found = await search(question, corpus, { prior, limit, only: scope.only });
+      return found.map(({ server, tool, score, fits }) => ({ server, tool: asSeen(tool, server, scope), score, fits }));
     },
   };
 }
@@ -93,13 +92,25 @@ function asSeen(found: Tool, server: string, { servers }: Scope): Tool {
   return tools.find(({ name }) => name === found.name) ?? found;
 }
 
-/** Returns the key of an index: the visible names and the revision. */
-function keyOf({ servers, revision }: Scope): string {
-  const hash = createHash('sha256').update(revision);
-  for (const { name, tools } of servers) {
-    hash.update(`\n${JSON.stringify(name)}`);
-    for (const tool of tools) hash.update(`\0${tool.name}`);
-  }
+/** Returns a function that makes the key of an index: the visible names and the revision. */
+function createKeys(): (scope: Scope) => string {
+  // An unchanged list of thousands of tools is mostly the same array.
+  const digests = new WeakMap<readonly Tool[], string>();
+  const digestOf = (tools: readonly Tool[]): string => {
+    const digest = digests.get(tools) ?? digestOfNames(tools);
+    digests.set(tools, digest);
+    return digest;
+  };
+  return ({ servers, revision }) => {
+    const hash = createHash('sha256').update(revision);
+    for (const { name, tools } of servers) hash.update(`\n${JSON.stringify(name)}${digestOf(tools)}`);
+    return hash.digest('base64');
+  };
+}
+
+function digestOfNames(tools: readonly Tool[]): string {
+  const hash = createHash('sha256');
+  for (const { name } of tools) hash.update(`\0${name}`);
   return hash.digest('base64');
 }
 

@@ -25,6 +25,7 @@ import { type Example, exampleCall } from './explain.ts';
 import { knownArguments } from './inspect-arguments.ts';
 import { inspectResult } from './inspect-result.ts';
 import { type Description, findTools, questionOf } from './inspect-search.ts';
+import { linesWithin } from './menu.ts';
 import { presentText, roomOf } from './result-handle.ts';
 import { findTool, readTarget } from './tool-target.ts';
 
@@ -72,8 +73,20 @@ async function inspectAll({ router, settings, listed }: Deps): Promise<Descripti
 
 async function inspectServer(name: string, { router, settings }: Deps): Promise<Description> {
   const server = await router.server(name);
-  const structured = settings.front.structured !== 'never' && { server: name, tools: server.tools.map(definition) };
+  const { tools } = server;
+  const isShown = settings.front.structured !== 'never' && !areLarger(tools, settings.limits.resultChars);
+  const structured = isShown && { server: name, tools: tools.map(definition) };
   return { text: describeServer(server, settings), structured };
+}
+
+/** True if the definitions certainly have more than `max` characters; with thousands of tools few of them are read. */
+function areLarger(tools: readonly Tool[], max: number): boolean {
+  let left = max;
+  for (const { name, description = '' } of tools) {
+    left -= name.length + description.length;
+    if (left < 0) return true;
+  }
+  return false;
 }
 
 async function inspectTool(target: { server?: string; tool: string }, deps: Deps): Promise<Description> {
@@ -150,11 +163,20 @@ export function describeServer(
   const search = written(dialect.inspect, { ...dialect.server(server.name), query: '…' });
   // A shell command has no limit.
   const most = Number.isFinite(limits.resultChars) ? MAX_SERVER : Number.POSITIVE_INFINITY;
-  let text = '';
+  const room = roomOf({ limits });
+  let text = head;
   for (const [index, form] of FORMS.entries()) {
-    const note = index === 0 ? [] : [`(too many tools to describe all here; to find one: ${search})`];
-    text = [head, ...note, ...server.tools.map((tool) => form(tool, maxDescription))].join('\n');
-    if (text.length <= most && fits(text, roomOf({ limits }))) break;
+    const note = index === 0 ? '' : `\n(too many tools to describe all here; to find one: ${search})`;
+    const isLast = index === FORMS.length - 1;
+    const max = isLast ? Number.POSITIVE_INFINITY : Math.min(most, room.chars);
+    const lines = linesWithin(
+      server.tools,
+      (tool) => `\n${form(tool, maxDescription)}`,
+      max - head.length - note.length,
+    );
+    if (lines === undefined) continue;
+    text = `${head}${note}${lines}`;
+    if (fits(text, room)) break;
   }
   return text;
 }

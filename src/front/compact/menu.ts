@@ -55,14 +55,16 @@ export function menuParts(
 ): { server?: string; text: string }[] {
   const lines = [...servers]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map((server): Line => ({ server, detail: POOREST, text: renderServer(server, POOREST, maxInstructions) }));
+    .map(
+      (server): Line => ({ server, detail: POOREST, text: renderServer(server, POOREST, { maxInstructions }) ?? '' }),
+    );
   // The calculation counts a line break after the last line, which is not written.
   let room = budget + 1 - lines.reduce((total, { text }) => total + text.length + 1, 0);
   if (room < 0) return crowdedMenu(lines, budget);
   for (const { from, to } of STEPS) {
     const offers = lines
       .filter(({ detail }) => from.includes(detail.tools))
-      .map((line) => offerOf(line, to, maxInstructions))
+      .map((line) => offerOf(line, to, { maxInstructions, room }))
       .filter(({ line, text }) => text !== line.text);
     for (const { line, detail, text, cost } of affordable(offers, room)) {
       Object.assign(line, { detail, text });
@@ -76,7 +78,7 @@ function partOf({ server, text }: Line): { server: string; text: string } {
   return { server: server.name, text };
 }
 
-/** A server's line after a step, and the number of characters that the step adds. */
+/** A server's line after a step, and the number of characters that the step adds; infinite if there is no room for it. */
 interface Offer {
   line: Line;
   detail: Detail;
@@ -84,9 +86,10 @@ interface Offer {
   cost: number;
 }
 
-function offerOf(line: Line, step: Partial<Detail>, maxInstructions: number): Offer {
+function offerOf(line: Line, step: Partial<Detail>, { maxInstructions, room }: Bounds & { room: number }): Offer {
   const detail = { ...line.detail, ...step };
-  const text = renderServer(line.server, detail, maxInstructions);
+  const text = renderServer(line.server, detail, { maxInstructions, max: line.text.length + room });
+  if (text === undefined) return { line, detail, text: '', cost: Number.POSITIVE_INFINITY };
   return { line, detail, text, cost: text.length - line.text.length };
 }
 
@@ -118,23 +121,44 @@ function thatFit(sorted: Offer[], room: number): Offer[] {
   return end < 0 ? sorted : sorted.slice(0, end);
 }
 
-function renderServer({ name, tools, entry }: ServerView, detail: Detail, maxInstructions: number): string {
+interface Bounds {
+  maxInstructions: number;
+  /** Characters of the names, sentences or signatures (default unlimited). */
+  max?: number;
+}
+
+/** Returns undefined as soon as the tools take more than `max` characters; a server may have thousands. */
+function renderServer({ name, tools, entry }: ServerView, detail: Detail, bounds: Bounds): string | undefined {
+  const { maxInstructions, max = Number.POSITIVE_INFINITY } = bounds;
   const about = aboutServer({ entry });
   const note = detail.instructions && about ? ` — ${cut(oneLine(about), maxInstructions)}` : '';
   if (tools.length === 0 && entry.listing.kind !== 'listed') {
     return `${name} (${entry.listing.kind === 'failed' ? 'not available now' : 'not listed yet'})`;
   }
   if (tools.length === 0 || detail.tools === 'count') return `${name} (${count(tools.length)})${note}`;
-  if (detail.tools === 'sentences') {
-    const lines = tools.map((tool) => `\n  ${tool.name}: ${firstSentence(tool.description ?? '')}`.trimEnd());
-    return `${name}${note}${lines.join('')}`;
+  const lines = linesWithin(tools, WRITE[detail.tools], max);
+  if (lines === undefined) return undefined;
+  // The first name follows a colon instead of a comma.
+  const isInline = detail.tools === 'names' || detail.tools === 'parameters';
+  return isInline ? `${name}: ${lines.slice(2)}${note}` : `${name}${note}${lines}`;
+}
+
+/** The text of a tool at a level of detail, after its separator. */
+const WRITE: Record<Exclude<Detail['tools'], 'count'>, (tool: Tool) => string> = {
+  names: ({ name }) => `, ${name}`,
+  parameters: (tool) => `, ${withParameters(tool)}`,
+  sentences: ({ name, description }) => `\n  ${name}: ${firstSentence(description ?? '')}`.trimEnd(),
+  signatures: (tool) => `\n  ${renderTool(tool, { form: 'short', maxDescription: MAX_SENTENCE })}`,
+};
+
+/** Returns the texts of the tools joined; undefined as soon as they have more than `max` characters. */
+export function linesWithin(tools: readonly Tool[], write: (tool: Tool) => string, max: number): string | undefined {
+  let text = '';
+  for (const tool of tools) {
+    text += write(tool);
+    if (text.length > max) return undefined;
   }
-  if (detail.tools === 'signatures') {
-    const lines = tools.map((tool) => `\n  ${renderTool(tool, { form: 'short', maxDescription: MAX_SENTENCE })}`);
-    return `${name}${note}${lines.join('')}`;
-  }
-  const names = tools.map((tool) => (detail.tools === 'names' ? tool.name : withParameters(tool)));
-  return `${name}: ${names.join(', ')}${note}`;
+  return text;
 }
 
 /** Returns the name alone if the parameters are unknown. */

@@ -1,6 +1,7 @@
 /** The REST API for scripts: lists of a profile as JSON, and tool calls with the arguments as the body. */
-import type { Tool } from '../../catalog/listing.ts';
+import type { Item, Tool } from '../../catalog/listing.ts';
 import { McpxError, messageOf, RpcError } from '../../errors.ts';
+import { beginSteps } from '../../event-loop.ts';
 import { parseLossless } from '../../lossless-json.ts';
 import { firstSentence, renderTool } from '../../render/typescript.ts';
 import { isRecord } from '../../wire/message.ts';
@@ -65,7 +66,12 @@ export const serveTools: Serve = within(async (entrance, { response, query }) =>
   const signed = query.get('signatures') === 'true';
   const page = pageOf(all, query);
   if (typeof page === 'string') return sendError(response, 400, page);
-  const tools = page.map(({ server, tool }) => ({ server, ...tool, ...(signed && signatureOf(tool)) }));
+  const tools = [];
+  const steps = beginSteps();
+  for (const { server, tool } of page) {
+    tools.push({ server, ...tool, ...(signed && signatureOf(tool)) });
+    if (steps.isOver()) await steps.next();
+  }
   sendJson(response, 200, { tools, total: all.length });
 });
 
@@ -93,28 +99,36 @@ const MAX_QUESTION = 500;
 /** Sends the estimated tokens of the initial context, without the two tools of the compact front and with them. */
 export const serveTokens: Serve = within(async (entrance, { response }) => {
   await entrance.listed();
-  sendJson(response, 200, entrance.reading());
+  sendJson(response, 200, await entrance.reading());
 });
 
 export const serveResources: Serve = within(async (entrance, { response, query }) => {
   await entrance.listed(undefined, 'all');
   const servers = entrance.router.servers();
-  const resources = servers.flatMap(({ name, resources }) => resources.map((one) => ({ server: name, ...one })));
+  const resources = servers.flatMap(({ name, resources }) => resources.map((one) => [name, one] as const));
   const page = pageOf(resources, query);
   if (typeof page === 'string') return sendError(response, 400, page);
-  const templates = servers.flatMap(({ name, templates }) => templates.map((one) => ({ server: name, ...one })));
-  sendJson(response, 200, { resources: page, templates: templates.slice(0, PAGE), total: resources.length });
+  const templates = servers.flatMap(({ name, templates }) => templates.map((one) => [name, one] as const));
+  sendJson(response, 200, {
+    resources: page.map(withServer),
+    templates: templates.slice(0, PAGE).map(withServer),
+    total: resources.length,
+  });
 });
 
 export const servePrompts: Serve = within(async (entrance, { response, query }) => {
   await entrance.listed(undefined, 'all');
   const all = entrance.router
     .servers()
-    .flatMap(({ name, prompts }) => prompts.map((prompt) => ({ server: name, ...prompt })));
+    .flatMap(({ name, prompts }) => prompts.map((prompt) => [name, prompt] as const));
   const page = pageOf(all, query);
   if (typeof page === 'string') return sendError(response, 400, page);
-  sendJson(response, 200, { prompts: page, total: all.length });
+  sendJson(response, 200, { prompts: page.map(withServer), total: all.length });
 });
+
+function withServer([server, item]: readonly [string, Item]): Item {
+  return { server, ...item };
+}
 
 /** Calls a tool; the call is cancelled if the client disconnects. */
 export const serveCall: Serve = within(async ({ router, identity }, exchange, { mcp }) => {

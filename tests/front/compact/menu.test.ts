@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { StoredCatalog } from '../../../src/catalog/catalog-store.ts';
 import type { ServerSpec } from '../../../src/config/config.ts';
+import { describeServer } from '../../../src/front/compact/inspect-tool.ts';
 import { renderMenu } from '../../../src/front/compact/menu.ts';
 import type { ServerView } from '../../../src/router/router.ts';
 import { createWorld, type Script, specOf } from '../../world.ts';
@@ -161,4 +162,23 @@ test('the menu never exceeds its budget, whatever the order of the servers', asy
     }),
     { numRuns: 100 },
   );
+});
+
+test('of thousands of tools only those are read that could fit', async () => {
+  let read = 0;
+  const [server] = await views({ large: { tools: [tool('one')] } });
+  const tools = Array.from({ length: 5000 }, (_, index) => ({
+    ...tool(`tool_number_${index}`),
+    get inputSchema() {
+      read += 1;
+      return { type: 'object' };
+    },
+  }));
+  const text = renderMenu([{ ...(server as ServerView), tools }], { budget: 60_000, maxInstructions: 300 });
+  expect(text).toContain('large (5000 tools)');
+  expect(read).toBe(0);
+  const { settings } = createWorld({}).deps;
+  const described = describeServer({ ...(server as ServerView), tools }, settings);
+  expect(described.split('\n').length).toBe(5002);
+  expect(read).toBeLessThan(5000);
 });
