@@ -13,8 +13,8 @@ export interface Calls {
   begin(method: string, params: Params | undefined, options: RequestOptions): Promise<unknown>;
   /** Settles the request that this response belongs to; returns an error message if there is none. */
   answer(response: RpcResponse): string | undefined;
-  /** Does the same for an unparsed response; returns false if it must be parsed in full. */
-  large(pieces: Buffer[]): boolean;
+  /** Does the same for an unparsed response, to `origin` if it is known; returns false if it must be parsed in full. */
+  large(pieces: Buffer[], origin?: Id): boolean;
   /** Handles a progress notification; one for an unknown request is ignored. */
   progress(params: Params): void;
   /** Returns the request of ours that a message of the peer belongs to. */
@@ -115,11 +115,12 @@ export class OutgoingCalls implements Calls {
     return undefined;
   }
 
-  large(pieces: Buffer[]): boolean {
-    if (!this.#calls.values().some(({ options }) => options.verbatim === 'large')) return false;
+  large(pieces: Buffer[], origin?: Id): boolean {
+    const awaited = origin === undefined ? this.#calls.values() : [this.#find(origin)];
+    if (!awaited.some((call) => call?.options.verbatim === 'large')) return false;
     const read = readRawResult(pieces);
     const call = read && this.#find(read.id);
-    if (call?.options.verbatim !== 'large') return false;
+    if (call?.options.verbatim !== 'large' || (origin !== undefined && call.id !== origin)) return false;
     this.#settle(call);
     call.resolve(read?.result);
     return true;

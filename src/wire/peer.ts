@@ -38,8 +38,11 @@ export interface Receiver {
    * it.
    */
   message(message: Message, origin?: Id): void;
-  /** Receives a large message as unparsed chunks; returns false if it must be parsed in full. */
-  large?(pieces: Buffer[]): boolean;
+  /**
+   * Receives a large message as unparsed chunks; returns false if it must be parsed in full. `origin` is the request of
+   * ours that it has to answer, if the transport knows it.
+   */
+  large?(pieces: Buffer[], origin?: Id): boolean;
   /** Reports input that is not a JSON-RPC message and was dropped. */
   invalid(reason: string): void;
   /**
@@ -154,7 +157,7 @@ class Connection implements Peer {
     this.#calls = new OutgoingCalls(channel, { subject, redact });
     channel.start({
       message: (message, origin) => this.#receive(message, origin),
-      large: (pieces) => this.#calls.large(pieces),
+      large: (pieces, origin) => this.#calls.large(pieces, origin),
       invalid: (reason) => this.#invalid(reason),
       failed: (id, error) => this.#calls.fail(id, error),
       closed: (error) => this.#finish(error),

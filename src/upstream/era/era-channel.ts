@@ -65,7 +65,7 @@ class TwoEras implements EraChannel {
     this.#inner.start({
       message: (message, origin) => this.#message(message, origin),
       // Modern messages are always parsed, so large ones are not passed through unparsed.
-      large: (pieces) => !this.#envelope && (receiver.large?.(pieces) ?? false),
+      large: (pieces, origin) => !this.#envelope && (receiver.large?.(pieces, origin) ?? false),
       invalid: (reason) => receiver.invalid(reason),
       failed: (id, error) => this.#failed(id, error),
       closed: (error) => {

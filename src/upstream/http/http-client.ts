@@ -2,7 +2,7 @@
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { McpxError } from '../../errors.ts';
 import { type Authorization, isAuthStatus } from './authorization.ts';
-import { routeTo } from './proxy.ts';
+import { type Route, routeTo } from './proxy.ts';
 
 export interface HttpClient {
   start(request: HttpRequest): Exchange;
@@ -41,70 +41,121 @@ export function createHttpClient(address: string, name: string, authorization: A
   let url = parseUrl(address, name);
   const route = routeTo(url, name);
   const agent = route.agent({ keepAlive: true, timeout: IDLE_SOCKET });
-
-  const start = (wanted: HttpRequest): Exchange => {
-    let current: ClientRequest | undefined;
-    let aborted = false;
-    let flushed = wanted.flushed;
-    const flush = () => {
-      flushed?.();
-      flushed = undefined;
-    };
-    const once = (via: Agent, credentials: OutgoingHttpHeaders) =>
-      new Promise<IncomingMessage>((resolve, reject) => {
-        const { method } = wanted;
-        const headers = { ...credentials, ...wanted.headers };
-        current = route.request(url, { method, headers, agent: via });
-        current.once('response', resolve);
-        current.once('finish', flush);
-        current.on('error', (error) => reject(Object.assign(error, { reused: current?.reusedSocket })));
-        current.end(wanted.body);
-      });
-    const follow = async (credentials: OutgoingHttpHeaders): Promise<IncomingMessage> => {
-      for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-        // The retry uses a new socket: other keep-alive sockets may be closed as well.
-        const response = await once(agent, credentials).catch((error) =>
-          canRepeat(error) ? once(route.agent(), credentials) : Promise.reject(error),
-        );
-        if (!isRedirect(response)) return response;
-        discard(response);
-        url = target(url, response, name);
-      }
-      throw new McpxError('protocol', `server "${name}" redirects in a circle`);
-    };
-    const authorized = async (): Promise<IncomingMessage> => {
-      const given = authorization.headers();
-      const sent = given instanceof Promise ? await given : given;
-      const response = await follow(sent);
-      const { statusCode: status = 0, headers } = response;
-      if (!isAuthStatus(status)) return response;
-      // A refused request did not run, so a tool call may be sent again too.
-      const again = await authorization.refused({ status, challenge: headers['www-authenticate'], sent });
-      if (!again || aborted) return response;
-      discard(response);
-      return follow(await authorization.headers());
-    };
-    const canRepeat = (error: Resettable) =>
-      !aborted && error.reused === true && (wasKept(error) || wanted.repeatable) && isReset(error);
-    const abort = () => {
-      aborted = true;
-      current?.destroy();
-    };
-    const timer = wanted.timeout === undefined ? undefined : setTimeout(abort, wanted.timeout).unref();
-    const over = () => {
-      clearTimeout(timer);
-      flush();
-    };
-    return { response: authorized().finally(over), abort };
+  const deps: SendingDeps = {
+    agent,
+    newAgent: () => route.agent(),
+    request: (options) => route.request(url, options),
+    authorization,
+    redirected(response) {
+      url = target(url, response, name);
+    },
+    lost: () => new McpxError('protocol', `server "${name}" redirects in a circle`),
   };
   return {
-    start,
+    start(wanted) {
+      const sending = new Sending(wanted, deps);
+      return { response: sending.run(), abort: () => sending.abort() };
+    },
     get address() {
       const through = route.proxy === undefined ? '' : `" through the proxy "${route.proxy}`;
       return url.origin + url.pathname + through;
     },
     destroy: () => agent.destroy(),
   };
+}
+
+interface SendingDeps {
+  agent: Agent;
+  /** Creates an agent without open sockets. */
+  newAgent(): Agent;
+  /** Creates a request to the current URL. */
+  request(options: Parameters<Route['request']>[1]): ClientRequest;
+  authorization: Authorization;
+  /** Changes the URL to the target of a redirect; throws if it is not followed. */
+  redirected(response: IncomingMessage): void;
+  /** Returns the error for too many redirects. */
+  lost(): McpxError;
+}
+
+/** One request until its response, with its retry, its redirects, and a second attempt with other credentials. */
+class Sending {
+  readonly #wanted: HttpRequest;
+  readonly #deps: SendingDeps;
+  #current: ClientRequest | undefined;
+  #aborted = false;
+  #flushed: (() => void) | undefined;
+
+  constructor(wanted: HttpRequest, deps: SendingDeps) {
+    this.#wanted = wanted;
+    this.#deps = deps;
+    this.#flushed = wanted.flushed;
+  }
+
+  async run(): Promise<IncomingMessage> {
+    const { timeout } = this.#wanted;
+    const { authorization } = this.#deps;
+    const timer = timeout === undefined ? undefined : setTimeout(() => this.abort(), timeout).unref();
+    try {
+      const given = authorization.headers();
+      const sent = given instanceof Promise ? await given : given;
+      const response = await this.#followed(sent);
+      const { statusCode: status = 0, headers } = response;
+      if (!isAuthStatus(status)) return response;
+      // A refused request did not run, so a tool call may be sent again too.
+      const again = await authorization.refused({ status, challenge: headers['www-authenticate'], sent });
+      if (!again || this.#aborted) return response;
+      discard(response);
+      return await this.#followed(await authorization.headers());
+    } finally {
+      clearTimeout(timer);
+      this.#flush();
+    }
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#current?.destroy();
+  }
+
+  async #followed(credentials: OutgoingHttpHeaders): Promise<IncomingMessage> {
+    const { agent, newAgent, redirected, lost } = this.#deps;
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+      let response: IncomingMessage;
+      try {
+        response = await this.#sent(agent, credentials);
+      } catch (error) {
+        if (!this.#canRepeat(error as Resettable)) throw error;
+        // The retry uses a new socket: other keep-alive sockets may be closed as well.
+        response = await this.#sent(newAgent(), credentials);
+      }
+      if (!isRedirect(response)) return response;
+      discard(response);
+      redirected(response);
+    }
+    throw lost();
+  }
+
+  #sent(agent: Agent, credentials: OutgoingHttpHeaders): Promise<IncomingMessage> {
+    const { method, headers, body } = this.#wanted;
+    return new Promise((resolve, reject) => {
+      const request = this.#deps.request({ method, headers: { ...credentials, ...headers }, agent });
+      this.#current = request;
+      request.on('response', resolve);
+      if (this.#flushed !== undefined) request.on('finish', () => this.#flush());
+      request.on('error', (error) => reject(Object.assign(error, { reused: request.reusedSocket })));
+      request.end(body);
+    });
+  }
+
+  #flush(): void {
+    this.#flushed?.();
+    this.#flushed = undefined;
+  }
+
+  #canRepeat(error: Resettable): boolean {
+    const isUnread = wasKept(error) || this.#wanted.repeatable;
+    return !this.#aborted && error.reused === true && isUnread && isReset(error);
+  }
 }
 
 type Resettable = NodeJS.ErrnoException & { reused?: boolean };
@@ -163,9 +214,13 @@ export function consume(response: IncomingMessage, chunk: (chunk: Buffer) => voi
         response.destroy(error as Error);
       }
     });
-    response.once('end', resolve);
-    response.once('error', reject);
-    response.once('close', () => reject(new Error('the connection was closed in the middle')));
+    response.on('end', resolve);
+    response.on('error', reject);
+    // The `close` event also follows a complete response. The error is created only if needed, because its stack trace
+    // is costly.
+    response.on('close', () => {
+      if (!response.readableEnded) reject(new Error('the connection was closed in the middle'));
+    });
   });
 }
 
@@ -177,6 +232,18 @@ export function discard(response: IncomingMessage): void {
 
 /** Reads the whole body as text, at most `maxBytes`. */
 export async function readText(response: IncomingMessage, maxBytes: number, name: string): Promise<string> {
+  return textOf(await readChunks(response, maxBytes, name));
+}
+
+/** Joins the chunks of a body as UTF-8 text. */
+export function textOf(chunks: readonly Buffer[]): string {
+  const [first] = chunks;
+  const isWhole = chunks.length === 1 && first !== undefined;
+  return (isWhole ? first : Buffer.concat(chunks)).toString('utf8');
+}
+
+/** Reads the whole body, at most `maxBytes`. */
+export async function readChunks(response: IncomingMessage, maxBytes: number, name: string): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let size = 0;
   await consume(response, (chunk) => {
@@ -187,5 +254,5 @@ export async function readText(response: IncomingMessage, maxBytes: number, name
         new McpxError('protocol', `server "${name}" sent an answer over the limit of ${maxBytes} bytes`),
       );
   });
-  return Buffer.concat(chunks).toString('utf8');
+  return chunks;
 }

@@ -4,6 +4,7 @@ import https from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
+import { urlToHttpOptions } from 'node:url';
 import { type Environment, environmentOf, lookup } from '../../config/environment.ts';
 import { McpxError } from '../../errors.ts';
 import { canOpen, outOfHandles } from '../../file-handles.ts';
@@ -36,10 +37,11 @@ export function routeTo(url: URL, name: string, world: Surroundings = environmen
 
 function straight(url: URL): Route {
   const via = isSecure(url) ? https : http;
+  const target = targets();
   return {
     proxy: undefined,
     agent: (options) => sparing(new via.Agent(options)),
-    request: (to, options) => via.request(to, options),
+    request: (to, options) => via.request({ ...target(to), ...options }),
   };
 }
 
@@ -90,6 +92,7 @@ function forwarded(proxy: URL): Route {
 /** Routes HTTPS and WebSocket through a CONNECT tunnel: the proxy sees only bytes. */
 function tunnelled(url: URL, proxy: URL): Route {
   const via = isSecure(url) ? https : http;
+  const target = targets();
   return {
     proxy: label(proxy),
     agent(options) {
@@ -103,7 +106,19 @@ function tunnelled(url: URL, proxy: URL): Route {
       };
       return sparing(agent);
     },
-    request: (to, options) => via.request(to, options),
+    request: (to, options) => via.request({ ...target(to), ...options }),
+  };
+}
+
+/** Returns the request options of a URL. They are kept for the next request, which nearly always has the same URL. */
+function targets(): (url: URL) => RequestOptions {
+  let last: { url: URL; options: RequestOptions } | undefined;
+  return (url) => {
+    if (last?.url === url) return last.options;
+    const { protocol, hostname, port, path, auth } = urlToHttpOptions(url);
+    const options = { protocol, hostname, port, path, ...(auth != null && { auth }) };
+    last = { url, options };
+    return options;
   };
 }
 

@@ -80,6 +80,7 @@ class AutoTransport implements Transport {
         if ('id' in message && message.id === this.#initialize?.id) this.#initialize = undefined;
         if (current()) this.#receiver?.message(message, origin);
       },
+      large: (pieces, origin) => current() && (this.#receiver?.large?.(pieces, origin) ?? false),
       invalid: (reason) => current() && this.#receiver?.invalid(reason),
       failed: (id, error) => {
         if (!this.#retry(inner, error)) this.#receiver?.failed?.(id, this.#refusal ?? error);

@@ -5,19 +5,13 @@ import { isLosslessNumber } from '../../lossless-json.ts';
 import { isModern } from '../../mcp/envelope.ts';
 import { SlotMap } from '../../slot-map.ts';
 import { type Decoded, decode, reportInvalid } from '../../wire/framing.ts';
-import {
-  checkSize,
-  type Id,
-  isRecord,
-  isRequest,
-  isResponse,
-  type Message,
-  type RpcResponse,
-} from '../../wire/message.ts';
+import type { Id, Message, RpcResponse } from '../../wire/message.ts';
+import { checkSize, isRecord, isRequest, isResponse } from '../../wire/message.ts';
 import type { Receiver } from '../../wire/peer.ts';
+import { LARGE, sizeOf } from '../../wire/raw-result.ts';
 import { isUndelivered, undelivered } from '../../wire/undelivered.ts';
 import type { Authorization } from '../http/authorization.ts';
-import { createHttpClient, discard, type HttpClient, readText } from '../http/http-client.ts';
+import { createHttpClient, discard, type HttpClient, readChunks, readText, textOf } from '../http/http-client.ts';
 import { networkError, refusalError } from '../http/http-errors.ts';
 import { createHttpSession, type HttpSession } from '../http/http-session.ts';
 import { type Awaited, createStreams, type Streams } from '../http/http-streams.ts';
@@ -199,11 +193,18 @@ class HttpTransport implements Refusable {
     if (flight.id === undefined) return discard(response);
     const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw this.#odd(response, 'a compressed body');
-    const take = (text: string) => this.#deliver(decode(text), flight);
-    if (type === 'text/event-stream') await this.#streams.answer(flight, response, take);
-    else if (type === 'application/json') take(await readText(response, this.#maxBytes, this.#name));
+    if (type === 'text/event-stream')
+      await this.#streams.answer(flight, response, (text) => this.#deliver(decode(text), flight));
+    else if (type === 'application/json')
+      this.#deliverBody(await readChunks(response, this.#maxBytes, this.#name), flight);
     else throw this.#odd(response, `HTTP ${status} and content type "${type}"`);
     if (!flight.answered) throw new McpxError('protocol', `server "${this.#name}" did not answer "${flight.method}"`);
+  }
+
+  /** Delivers a JSON response, a large one as bytes if nothing reads it. */
+  #deliverBody(chunks: Buffer[], flight: Flight): void {
+    if (sizeOf(chunks) >= LARGE && this.#receiver?.large?.(chunks, flight.id)) flight.answered = true;
+    else this.#deliver(decode(textOf(chunks)), flight);
   }
 
   #deliver(decoded: Decoded[], flight?: Flight): void {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RpcError } from '../../../src/errors.ts';
 import type { Id } from '../../../src/wire/message.ts';
+import { RawResult } from '../../../src/wire/raw-result.ts';
 import { type Answer, end, isCall, json, type Seen, serveHttp, stream, type Wire } from '../http-world.ts';
 import { call, connection, httpSpec, SETTINGS, until } from '../world.ts';
 
@@ -130,6 +131,31 @@ describe('a conversation over HTTP', () => {
       }),
     );
     expect(await call(connection(httpSpec(server.url)), 'x')).toBe('中');
+  });
+
+  test('leaves a large result as bytes that nobody reads', async () => {
+    const large = 'x'.repeat(300_000);
+    const server = await serveHttp(onCall((request, response) => json(response, wire(request), text(large))));
+    const upstream = connection(httpSpec(server.url));
+    const result = await upstream.request('tools/call', { name: 'x' }, { verbatim: 'large' });
+    expect(result).toBeInstanceOf(RawResult);
+    expect((result as RawResult).text()).toBe(JSON.stringify(text(large)));
+    expect(await call(upstream, 'x')).toBe(large);
+  });
+
+  test('gives a call no large result with the id of another call', async () => {
+    const server = await serveHttp(
+      onCall((request, response) => {
+        const { id = 0, params } = wire(request);
+        return json(response, { id: params?.name === 'crossed' ? Number(id) + 1 : id }, text('x'.repeat(300_000)));
+      }),
+    );
+    const upstream = connection(httpSpec(server.url));
+    const [crossed, next] = ['crossed', 'next'].map((name) =>
+      upstream.request('tools/call', { name }, { verbatim: 'large' }),
+    );
+    expect(await failure(crossed as Promise<unknown>)).toMatchObject({ code: 'protocol' });
+    expect(await next).toBeDefined();
   });
 
   test('accepts a batch as an answer', async () => {
