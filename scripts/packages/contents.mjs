@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { at, executableName, projectVersion } from '../project.mjs';
+import { at, BuildError, executableName, projectVersion } from '../project.mjs';
 
 /** The maintainer field that Debian packages need. */
 export const MAINTAINER = 'mcpx maintainers <maintainers@users.noreply.github.com>';
@@ -16,29 +16,27 @@ export function sourceTime() {
   return Number(stdout) || 1_577_836_800;
 }
 
-/** Shell completions and the man page, as far as the program can print them; `script` is mcpx.cjs. */
+/** Files that the program prints itself, and where they are in a system. */
+const PRINTED = [
+  { name: 'completions/mcpx.bash', system: 'usr/share/bash-completion/completions/mcpx', args: ['completion', 'bash'] },
+  { name: 'completions/_mcpx', system: 'usr/share/zsh/vendor-completions/_mcpx', args: ['completion', 'zsh'] },
+  {
+    name: 'completions/mcpx.fish',
+    system: 'usr/share/fish/vendor_completions.d/mcpx.fish',
+    args: ['completion', 'fish'],
+  },
+  { name: 'man/mcpx.1', system: 'usr/share/man/man1/mcpx.1', args: ['man'] },
+];
+
+/** The names of these files, which every archive has. */
+export const EXTRAS = PRINTED.map(({ name }) => name);
+
+/** Shell completions and the man page; `script` is mcpx.cjs. */
 export function extras(script) {
-  const print = (...args) => {
-    const { status, stdout } = spawnSync(process.execPath, [script, ...args], { encoding: 'buffer' });
-    return status === 0 && stdout.length > 0 ? stdout : undefined;
-  };
-  const wanted = [
-    {
-      name: 'completions/mcpx.bash',
-      system: 'usr/share/bash-completion/completions/mcpx',
-      args: ['completion', 'bash'],
-    },
-    { name: 'completions/_mcpx', system: 'usr/share/zsh/vendor-completions/_mcpx', args: ['completion', 'zsh'] },
-    {
-      name: 'completions/mcpx.fish',
-      system: 'usr/share/fish/vendor_completions.d/mcpx.fish',
-      args: ['completion', 'fish'],
-    },
-    { name: 'man/mcpx.1', system: 'usr/share/man/man1/mcpx.1', args: ['man'] },
-  ];
-  return wanted.flatMap(({ args, ...file }) => {
-    const data = print(...args);
-    return data === undefined ? [] : [{ ...file, data }];
+  return PRINTED.map(({ args, ...file }) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'buffer' });
+    if (status !== 0) throw new BuildError(`"${script} ${args.join(' ')}" failed: ${stderr}`);
+    return { ...file, data: stdout };
   });
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { at, readJson } from '../project.mjs';
 import { bundleLibrary } from '../release/bundle.mjs';
 import { gzip, tar } from './archives.mjs';
-import { sourceTime } from './contents.mjs';
+import { extras, sourceTime } from './contents.mjs';
 
 export const NPM_NAME = '@mcpx/mcpx';
 const SCRIPT = 'mcpx.cjs';
@@ -22,6 +22,7 @@ export function manifest() {
     engines,
     type: 'commonjs',
     bin: { mcpx: SCRIPT },
+    man: 'man/mcpx.1',
     main: LIBRARY,
     types: 'library.d.ts',
     exports: {
@@ -38,6 +39,7 @@ export async function npmPackage(dist, buildFolder) {
   const library = join(buildFolder, LIBRARY);
   await bundleLibrary(library, { program: SCRIPT });
   const text = (name, file, mode) => ({ name: `package/${name}`, data: readFileSync(file), mode });
+  const man = extras(join(dist, SCRIPT)).filter(({ name }) => name.startsWith('man/'));
   const entries = [
     { name: 'package/package.json', data: Buffer.from(`${JSON.stringify(manifest(), null, 2)}\n`) },
     text(SCRIPT, join(dist, SCRIPT), 0o755),
@@ -45,6 +47,7 @@ export async function npmPackage(dist, buildFolder) {
     text('library.d.ts', at('packaging', 'npm', 'library.d.ts')),
     text('mcpx.schema.json', at('mcpx.schema.json')),
     text('README.md', at('packaging', 'npm', 'README.md')),
+    ...man.map(({ name, data }) => ({ name: `package/${name}`, data })),
     text('LICENSE', at('LICENSE')),
     text('THIRD_PARTY_NOTICES', join(dist, 'THIRD_PARTY_NOTICES')),
   ];

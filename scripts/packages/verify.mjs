@@ -10,7 +10,7 @@ import { signatureProblems } from '../release/macho.mjs';
 import { runnerFor, smoke } from '../release/smoke.mjs';
 import { tarEntries } from '../release/tar.mjs';
 import { verifySums } from './checksums.mjs';
-import { archiveName } from './contents.mjs';
+import { archiveName, EXTRAS } from './contents.mjs';
 
 /** Runs a program; undefined if it is not installed, an error if it fails. */
 function run(program, args, options = {}) {
@@ -61,7 +61,7 @@ function verifyArchives(folder, target) {
   if (target.startsWith('win-'))
     return check(`${inside}.zip`, 'unzip', ['-tq', `${inside}.zip`], 'No errors', { cwd: folder });
   const names = [...tarEntries(gunzipSync(readFileSync(join(folder, `${inside}.tar.gz`))))].map(({ name }) => name);
-  for (const name of ['mcpx', 'LICENSE', 'THIRD_PARTY_NOTICES', 'README.md']) {
+  for (const name of ['mcpx', 'LICENSE', 'THIRD_PARTY_NOTICES', 'README.md', ...EXTRAS]) {
     if (!names.includes(`${inside}/${name}`)) throw new BuildError(`"${inside}.tar.gz" has no ${name}`);
   }
   log('verified', `${inside}.tar.gz: ${names.length} files`);

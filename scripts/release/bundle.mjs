@@ -1,6 +1,6 @@
 /** Bundles src/ with esbuild: the app, the boot file of the executable, and a report of what the size is made of. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
 import { formatSize } from '../log.mjs';
@@ -12,16 +12,17 @@ export const SIZE_LIMIT = 1_200_000;
 /** The parameters that Node gives to a CommonJS file; the app asset is a function of them, so that vm.Script can run it. */
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '\n})'];
 
-/** The parts of the status page are for a browser: `read('page.css')` in page-parts.ts becomes the text of the file, made small. */
-const pageParts = {
-  name: 'page-parts',
+/** Files that are no TypeScript: the status page for browsers and the completion scripts. `read('page.css')` becomes the text of the file, made small. */
+const TEXT_FILES = { 'page-parts.ts': '.', 'shell-scripts.ts': 'scripts' };
+
+const textFiles = {
+  name: 'text-files',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]page-parts\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /[\\/](?:page-parts|shell-scripts)\.ts$/ }, async ({ path }) => {
       const source = readFileSync(path, 'utf8');
+      const folder = join(dirname(path), TEXT_FILES[basename(path)]);
       const files = [...source.matchAll(/\bread\('([\w.]+)'\)/g)].map(([, file]) => file);
-      const texts = new Map(
-        await Promise.all(files.map(async (file) => [file, await small(join(dirname(path), file))])),
-      );
+      const texts = new Map(await Promise.all(files.map(async (file) => [file, await small(join(folder, file))])));
       const code = source.replace(/\bread\('([\w.]+)'\)/g, (_, file) => JSON.stringify(texts.get(file)));
       return { contents: code.slice(0, code.indexOf('function read(')), loader: 'ts' };
     });
@@ -31,7 +32,8 @@ const pageParts = {
 async function small(file) {
   const text = readFileSync(file, 'utf8');
   const loader = extname(file).slice(1);
-  return loader === 'html' ? text : (await transform(text, { loader, minify: true, charset: 'utf8' })).code;
+  const isCode = loader === 'css' || loader === 'js';
+  return isCode ? (await transform(text, { loader, minify: true, charset: 'utf8' })).code : text;
 }
 
 /** The words of the search are much text that is seldom needed: packed, and unpacked by the first question. */
@@ -134,7 +136,7 @@ export function sizeReport(metafile, bytes) {
 async function bundleFile(entry, outfile, define = {}) {
   try {
     const packed = new Map();
-    const plugins = [pageParts, wordTables, packedPackages(packed)];
+    const plugins = [textFiles, wordTables, packedPackages(packed)];
     const common = options(plugins);
     const constants = { ...common.define, ...define };
     const { metafile } = await build({ ...common, define: constants, entryPoints: [entry], outfile });

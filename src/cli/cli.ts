@@ -14,6 +14,7 @@ import {
   withCommand,
 } from './command-line.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
+import { COMPLETE_COMMAND } from './completion/shell-words.ts';
 import { print, printError } from './output.ts';
 import { isCacError, unknownCommand, usageError } from './usage-errors.ts';
 
@@ -47,6 +48,7 @@ async function dispatch({ words, stdinIsTerminal, ...lifecycle }: CliOptions): P
     return 0;
   }
   if (first === MODULE_COMMAND) return (await import('./module-child.ts')).run(words.slice(1), lifecycle);
+  if (first === COMPLETE_COMMAND) return (await import('./completion/answer-shell.ts')).run(words.slice(1));
   if (words.length === 0 && stdinIsTerminal) return showHelp([]);
 
   const line = readCommandLine(words);

@@ -1,59 +1,106 @@
-/** `mcpx help`: prints the list of commands, or one command with its options and examples. */
+/** `mcpx help`: prints the list of commands, one command with its options and examples, or a topic. */
+import { definitionColumn, definitionList, wrapText } from '../render/columns.ts';
 import type { Command, Invocation } from './command.ts';
 import { nameOf } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
-import { paintAnswer, print, table } from './output.ts';
+import { type HelpPart, TOPICS, type Topic } from './help-topics.ts';
+import { manualPage } from './man.ts';
+import { paintAnswer, print, printJson, textWidth } from './output.ts';
 import { unknownCommand } from './usage-errors.ts';
 
-export async function run({ args }: Pick<Invocation, 'args'>): Promise<number> {
+export async function run({ args, flags }: Pick<Invocation, 'args'> & Partial<Pick<Invocation, 'flags'>>) {
   const topic = args.join(' ');
-  await print(topic === '' ? generalHelp() : topicHelp(topic));
+  if (flags?.has('json') === true) await printJson(tableOf(topic));
+  else await print(topic === '' ? generalHelp() : topicHelp(topic));
+  return 0;
+}
+
+/** `mcpx man`: prints the manual page. */
+export async function printManualPage(): Promise<number> {
+  await print(manualPage(COMMANDS, GLOBAL_OPTIONS));
   return 0;
 }
 
 export function commandHelp(command: Command): string {
-  const options = [...command.options, ...GLOBAL_OPTIONS].map(({ flags, doc }) => [`  ${flags}`, doc]);
+  const options = [...command.options, ...GLOBAL_OPTIONS].map(({ flags, doc }) => [flags, doc] as const);
   const examples = command.examples?.map((example) => `  ${example}`) ?? [];
   return [
-    `mcpx ${command.usage}`,
+    paintAnswer('bold', `mcpx ${command.usage}`),
     '',
-    command.summary,
+    ...wrapText(command.summary, textWidth()),
     '',
     paintAnswer('bold', 'Options'),
-    table(options),
+    definitionList(options, { width: textWidth() }),
     ...(examples.length === 0 ? [] : ['', paintAnswer('bold', 'Examples'), ...examples]),
   ].join('\n');
 }
 
 export function generalHelp(): string {
   const groups = [...new Set(COMMANDS.map(({ group }) => group))];
-  const sections = groups.map((group) => {
-    const rows = COMMANDS.filter((command) => command.group === group).map(({ usage, summary }) => [
-      `  ${usage}`,
-      summary,
-    ]);
-    return { group, rows };
-  });
-  const width = Math.max(...sections.flatMap(({ rows }) => rows.map(([usage = '']) => usage.length)));
+  const rows = COMMANDS.map(({ usage, summary }) => [usage, summary] as const);
+  const column = definitionColumn(rows);
+  const width = textWidth();
   return [
-    'mcpx: every MCP server you own behind two tools, inspect and exec',
+    ...wrapText('mcpx: every MCP server you own behind two tools, inspect and exec', width),
     '',
     `${paintAnswer('bold', 'Usage')}  mcpx <command> [options]`,
-    ...sections.flatMap(({ group, rows }) => [
+    ...groups.flatMap((group) => [
       '',
       paintAnswer('bold', group),
-      table(rows.map(([usage = '', summary = '']) => [usage.padEnd(width), summary])),
+      definitionList(
+        rows.filter((_, index) => COMMANDS[index]?.group === group),
+        { width, column },
+      ),
     ]),
     '',
-    'Without a command, mcpx serves over stdio. MCP clients start it this way.',
+    paintAnswer('bold', 'Topics'),
+    definitionList(
+      Object.entries(TOPICS).map(([name, { summary }]) => [`help ${name}`, summary] as const),
+      { width, column },
+    ),
+    '',
+    ...wrapText('Without a command, mcpx serves over stdio. MCP clients start it this way.', width),
     'Try it now: mcpx demo',
   ].join('\n');
 }
 
-function topicHelp(topic: string): string {
-  const exact = COMMANDS.find(({ usage }) => nameOf(usage) === topic);
+function topicHelp(name: string): string {
+  const exact = COMMANDS.find(({ usage }) => nameOf(usage) === name);
   if (exact !== undefined) return commandHelp(exact);
-  const family = COMMANDS.filter(({ usage }) => nameOf(usage).startsWith(`${topic} `));
+  const topic = topicNamed(name);
+  if (topic !== undefined) return topicText(name, topic);
+  const family = familyOf(name);
   if (family.length > 0) return family.map(commandHelp).join('\n\n');
-  throw unknownCommand(topic.split(' '));
+  throw unknownCommand(name.split(' '));
+}
+
+function topicNamed(name: string): Topic | undefined {
+  return new Map<string, Topic>(Object.entries(TOPICS)).get(name);
+}
+
+function familyOf(name: string): Command[] {
+  return COMMANDS.filter(({ usage }) => nameOf(usage).startsWith(`${name} `));
+}
+
+function topicText(name: string, { summary, parts }: Topic): string {
+  const head = `${paintAnswer('bold', name)}: ${summary}`;
+  return [head, ...parts.map(partText)].join('\n\n');
+}
+
+function partText(part: HelpPart): string {
+  const width = textWidth();
+  return typeof part === 'string' ? wrapText(part, width).join('\n') : definitionList(part.terms, { width });
+}
+
+/** Returns the table of commands for a program, or the part of it that the topic names. */
+function tableOf(name: string): unknown {
+  const rows = COMMANDS.map(({ usage, summary, group, options, examples = [] }) => {
+    const own = [...options, ...GLOBAL_OPTIONS];
+    return { name: nameOf(usage), usage: `mcpx ${usage}`, summary, group, options: own, examples };
+  });
+  if (name === '') return { commands: rows, topics: TOPICS };
+  const topic = topicNamed(name);
+  const fits = rows.filter((row) => row.name === name || row.name.startsWith(`${name} `));
+  if (fits.length === 0 && topic === undefined) throw unknownCommand(name.split(' '));
+  return { commands: fits, ...(topic !== undefined && { topics: { [name]: topic } }) };
 }

@@ -2,6 +2,7 @@
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
+import { tableText } from '../render/columns.ts';
 
 /** Prints the result of a command. Resolves when it is written, so that an exit cannot truncate it. */
 export function print(text: string): Promise<void> {
@@ -78,15 +79,20 @@ function useColor(stream: NodeJS.WriteStream): boolean {
   );
 }
 
-/** Formats rows in columns, two spaces apart. The last column is not padded. */
+/** Formats rows in columns. On a terminal, cells are shortened to its width; a file or a pipe gets them complete. */
 export function table(rows: string[][]): string {
-  const widths = rows.reduce<number[]>((max, row) => row.map((cell, i) => Math.max(max[i] ?? 0, cell.length)), []);
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return tableText(rows, terminalWidth());
+}
+
+/** Returns the columns of the terminal at stdout; undefined for a file or a pipe. */
+function terminalWidth(): number | undefined {
+  return isOnTerminal() && process.stdout.columns > 0 ? process.stdout.columns : undefined;
+}
+
+/** Columns of help where the width is unknown, and the most that a line of text has: longer lines are hard to read. */
+const TEXT_WIDTH = { unknown: 80, most: 100, least: 40 };
+
+/** Returns the columns for running text on stdout. */
+export function textWidth(): number {
+  return Math.max(TEXT_WIDTH.least, Math.min(TEXT_WIDTH.most, terminalWidth() ?? TEXT_WIDTH.unknown));
 }

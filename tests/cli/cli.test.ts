@@ -51,7 +51,7 @@ describe('help and version', () => {
 
   test('what an option implies is said where it does', async () => {
     expect(await mcpx('serve', '--help')).toBe(0);
-    expect(shown.stdout.match(/; implies --http/g)).toHaveLength(2);
+    expect(shown.stdout.match(/;\s+implies\s+--http/g)).toHaveLength(2);
     shown.stdout = '';
     expect(await mcpx('demo', '--help')).toBe(0);
     expect(shown.stdout).not.toContain('--http');

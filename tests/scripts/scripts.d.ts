@@ -474,6 +474,10 @@ declare module '*/scripts/packages/release-notes.mjs' {
   export function releaseNotes(version: string, options?: { changelog?: string; draft?: boolean }): string;
   export function isPrerelease(version: string): boolean;
 }
+declare module '*/scripts/packages/contents.mjs' {
+  export const EXTRAS: string[];
+  export function extras(script: string): { name: string; system: string; data: Buffer }[];
+}
 declare module '*/scripts/packages/npm-package.mjs' {
   export const NPM_NAME: string;
   export function npmPackage(dist: string, buildFolder: string): Promise<Buffer>;

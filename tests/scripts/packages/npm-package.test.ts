@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EXTRAS, extras } from '../../../scripts/packages/contents.mjs';
 import { NPM_NAME, npmPackage } from '../../../scripts/packages/npm-package.mjs';
 import { sbom } from '../../../scripts/packages/sbom.mjs';
 import { projectVersion } from '../../../scripts/project.mjs';
@@ -56,7 +57,8 @@ describe('the npm package', () => {
     expect(manifest).toMatchObject({ name: NPM_NAME, version: projectVersion(), bin: { mcpx: 'mcpx.cjs' } });
     expect(manifest.engines.node).toBe('>=20');
     for (const key of ['scripts', 'dependencies', 'private']) expect(manifest[key]).toBeUndefined();
-    for (const file of [manifest.main, manifest.types, manifest.bin.mcpx]) expect(names).toContain(`package/${file}`);
+    for (const file of [manifest.main, manifest.types, manifest.bin.mcpx, manifest.man])
+      expect(names).toContain(`package/${file}`);
   });
 
   test('runs as a command', () => {
@@ -72,6 +74,18 @@ describe('the npm package', () => {
     writeFileSync(join(root, 'program', 'own.mjs'), own);
     writeFileSync(join(root, 'program', `program.${ending}`), text);
     expect(JSON.parse(run(`program.${ending}`))).toEqual(['ff', 'hi', 'string']);
+  });
+});
+
+test('archives and packages have completions and the man page where shells and man look for them', () => {
+  const files = extras(join(installed, 'mcpx.cjs'));
+  expect(files.map(({ name }: { name: string }) => name)).toEqual(EXTRAS);
+  const contents = files.map(({ system, data }: { system: string; data: Buffer }) => [system, data.toString()]);
+  expect(Object.fromEntries(contents)).toEqual({
+    'usr/share/bash-completion/completions/mcpx': expect.stringContaining('complete -o nospace -F _mcpx mcpx'),
+    'usr/share/zsh/vendor-completions/_mcpx': expect.stringMatching(/^#compdef mcpx\n/),
+    'usr/share/fish/vendor_completions.d/mcpx.fish': expect.stringContaining('complete -c mcpx'),
+    'usr/share/man/man1/mcpx.1': expect.stringMatching(/^\.TH MCPX 1 /),
   });
 });
 
