@@ -49,11 +49,19 @@ async function verifyExecutable(folder, target) {
     if (bytes.toString('latin1', 0, 2) !== 'MZ' || !bytes.includes(version))
       throw new BuildError(`"${name}" has no version resource`);
     log('verified', `${name}: PE with a version resource`);
+    if (target === 'win-x64' && process.platform !== 'win32') return verifyUnderWine(file, name);
   }
   const runner = runnerFor(target);
   if (runner === undefined) return log('not run', `${name}: nothing on this machine can run ${target}`);
   await smoke(file, target, runner);
   log('verified', `${name} answers --version, initialize and tools/list${runner.length > 0 ? ' in an emulator' : ''}`);
+}
+
+async function verifyUnderWine(file, name) {
+  const problem = wineProblem();
+  if (problem !== undefined) return log('not run', `${name}: ${problem}`);
+  await runUnderWine(file);
+  log('verified', `${name} answers --version, tools, stdio and HTTP under Wine`);
 }
 
 function verifyArchives(folder, target) {

@@ -74,6 +74,10 @@ declare module '*/scripts/release/notices.mjs' {
     options: { version: string; licence?: string; buildFolder: string },
   ): string;
 }
+declare module '*/scripts/packages/wine.mjs' {
+  export function wineProblem(said?: string): string | undefined;
+}
+
 declare module '*/scripts/release/smoke.mjs' {
   export function smoke(executable: string, target: string, runner?: string[]): Promise<void>;
 }
