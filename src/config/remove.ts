@@ -16,7 +16,8 @@ export function removeAt(text: string, path: JSONPath): string {
   const before = after === undefined ? commaBefore(text, item) : undefined;
   const rest = text.slice(whole.end);
   if (before === undefined) return text.slice(0, whole.start) + rest;
-  return text.slice(0, before) + text.slice(before + 1, whole.start) + rest;
+  const between = text.slice(before + 1, whole.start);
+  return text.slice(0, before) + (/^[ \t]*$/.test(between) ? '' : between) + rest;
 }
 
 function endOf({ offset, length }: Node): number {
