@@ -32,7 +32,7 @@ const LAYERS = [
   ['file-handles'],
   ['observe'],
   ['config'],
-  ['wire', 'policy', 'render', 'client-config'],
+  ['wire', 'policy', 'render', 'client-config', 'server-packages'],
   ['mcp'],
   ['upstream'],
   ['catalog'],

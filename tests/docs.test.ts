@@ -6,8 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { longName, nameOf, namesOf } from '../src/cli/command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from '../src/cli/commands.ts';
 import { DEFAULTS } from '../src/config/config.ts';
-import type { Field } from '../src/config/field-kinds.ts';
-import { SERVER } from '../src/config/fields.ts';
+import { type Field, SERVER } from '../src/config/fields.ts';
 import { jsonSchema } from '../src/config/json-schema.ts';
 import { EXIT_CODES } from '../src/errors.ts';
 import {
@@ -46,14 +45,16 @@ const BANNED = [
 
 /** Returns the fault of a line that begins with `mcpx`. `<…>` and `…` stand for text of the reader. */
 function faultOf(line: string): string | undefined {
-  const [, ...words] = shellWords(line).filter((word) => word !== '…');
+  const all = shellWords(line).filter((word) => word !== '…');
+  // The words after `--` belong to another program.
+  const [, ...words] = all.includes('--') ? all.slice(0, all.indexOf('--')) : all;
   const flags = words.filter((word) => /^--?[a-zA-Z]/.test(word)).map((word) => word.replace(/=.*$/s, ''));
   const plain = words.filter((word) => !word.startsWith('-'));
   const named = COMMANDS.find(({ usage }) => nameOf(usage) === plain.slice(0, 2).join(' '));
   const command = named ?? COMMANDS.find(({ usage }) => nameOf(usage) === plain[0]);
   const family = COMMANDS.some(({ usage }) => nameOf(usage).startsWith(`${plain[0]} `)) && plain.length === 1;
   if (plain.length > 0 && command === undefined && !family) return `no such command: ${line}`;
-  const known = [...(command?.options ?? []), ...GLOBAL_OPTIONS].flatMap(({ flags: all }) => namesOf(all));
+  const known = [...(command?.options ?? []), ...GLOBAL_OPTIONS].flatMap(({ flags: names }) => namesOf(names));
   // The version has a JSON form although it is an option and not a command.
   if (flags.includes('--version')) known.push('--json');
   const unknown = flags.find((flag) => !known.includes(flag));

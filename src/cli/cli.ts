@@ -10,6 +10,7 @@ import {
   flagsOf,
   forCac,
   isFirstWord,
+  passedWords,
   readCommandLine,
   withCommand,
 } from './command-line.ts';
@@ -53,7 +54,7 @@ async function dispatch({ words, stdinIsTerminal, ...lifecycle }: CliOptions): P
 
   const line = readCommandLine(words);
   const { positional } = withCommand(line, words);
-  const cli = createCli(lifecycle);
+  const cli = createCli(lifecycle, passedWords(words));
   cli.parse(['node', 'mcpx', ...forCac({ ...line, positional })], { run: false });
   const { matchedCommand: command } = cli;
   const flags = flagsOf(cli.options);
@@ -81,7 +82,7 @@ function topicOf({ positional: [first] }: CommandLine, command: Command | undefi
 }
 
 /** Creates cac with the table of commands. Their arguments are passed as one list, as typed. */
-export function createCli(lifecycle: Lifecycle): CAC {
+export function createCli(lifecycle: Lifecycle, passed?: string[]): CAC {
   const cli = cac('mcpx');
   for (const { flags, doc } of GLOBAL_OPTIONS) cli.option(flags, doc);
   for (const { usage, summary, options, load } of COMMANDS) {
@@ -89,7 +90,7 @@ export function createCli(lifecycle: Lifecycle): CAC {
     const command = cli.command(usage.replace(name, name.replace(' ', ':')), summary);
     for (const { flags, doc } of options) command.option(flags, doc);
     command.action(async () =>
-      (await load()).run({ ...lifecycle, args: cli.args.map(asTyped), flags: flagsOf(cli.options) }),
+      (await load()).run({ ...lifecycle, args: cli.args.map(asTyped), passed, flags: flagsOf(cli.options) }),
     );
   }
   return cli;

@@ -47,6 +47,11 @@ export function readCommandLine(words: string[]): CommandLine {
   return { positional, options };
 }
 
+/** Returns the words after the first `--`; undefined if there is none. */
+export function passedWords(words: readonly string[]): string[] | undefined {
+  return words.includes('--') ? words.slice(words.indexOf('--') + 1) : undefined;
+}
+
 /** Turns a command line into the arguments of cac, which has no two-word commands: `config validate` is `config:validate`. */
 export function forCac({ positional, options }: CommandLine): string[] {
   const [first, second, ...rest] = positional;

@@ -21,6 +21,8 @@ export interface Lifecycle {
 export interface Invocation extends Lifecycle {
   /** The positional arguments, as typed. */
   args: string[];
+  /** The words after `--`, unchanged; they are the last ones of `args`. Undefined if there is no `--`. */
+  passed?: string[] | undefined;
   flags: Flags;
 }
 

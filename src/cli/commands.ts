@@ -1,27 +1,13 @@
 /** The table of commands. A new command needs a file and a row here. */
 import type { Command, Option } from './command.ts';
+import { CONFIG, JSON_OUT, MOVE_SECRETS, PRINT, PROFILE, YES } from './common-options.ts';
+import { SERVER_COMMANDS } from './server-commands.ts';
 
-const CONFIG: Option = {
-  flags: '-c, --config <file>',
-  doc: 'config file (default ~/.mcpx/config.json); may be repeated',
-};
-const PROFILE: Option = {
-  flags: '--profile <name>',
-  doc: 'profile to use (default: "default", else the first enabled one)',
-};
 const DEMO: Option = { flags: '--demo', doc: 'use the built-in demo servers instead of a config' };
-const JSON_OUT: Option = { flags: '--json', doc: 'print JSON' };
 const STRICT: Option = { flags: '--strict', doc: 'treat unknown keys in the config as errors' };
 const HOST: Option = { flags: '--host <address>', doc: 'address to listen on (default 127.0.0.1)' };
 const PORT: Option = { flags: '--port <number>', doc: 'port to listen on (default 3095, 0 = any free port)' };
 const LOG: Option = { flags: '--log-level <level>', doc: 'log level: silent, error, warn, info or debug' };
-
-const YES: Option = { flags: '-y, --yes', doc: 'make the changes without a question' };
-const PRINT: Option = { flags: '--print', doc: 'show the changes and make none' };
-const MOVE_SECRETS: Option = {
-  flags: '--move-secrets',
-  doc: 'put literal secrets of imported servers into ~/.mcpx/secrets.env',
-};
 
 const SOURCE = [CONFIG, PROFILE, DEMO];
 
@@ -201,6 +187,7 @@ export const COMMANDS: Command[] = [
     examples: ['mcpx setup', 'mcpx setup claude-code', 'mcpx setup --all --replace', 'mcpx setup --all --undo'],
     load: () => import('./setup.ts'),
   },
+  ...SERVER_COMMANDS,
   {
     usage: 'login [server]',
     summary: 'sign in to a server with OAuth',

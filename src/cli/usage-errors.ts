@@ -88,6 +88,13 @@ export function usageError(message: string, { name, options }: Pick<CacCommand, 
   const unknown = /--([\w-]+)/.exec(text)?.[1];
   const known = [...options.map(({ rawName }) => rawName), ...GLOBAL_OPTIONS.map(({ flags }) => flags)].map(longName);
   const [close] = unknown === undefined ? [] : nearest(unknown, known);
-  const hint = close !== undefined && close !== unknown ? `did you mean --${close}?` : `mcpx help ${command}`;
+  const hint = close !== undefined && close !== unknown ? `did you mean --${close}?` : helpHint(command, unknown);
   return new McpxError('usage', text.charAt(0).toLowerCase() + text.slice(1), { hint });
+}
+
+/** An unknown option of `mcpx add` is usually one of the server's command. */
+function helpHint(command: string, unknown: string | undefined): string {
+  return command === 'add' && unknown !== undefined
+    ? 'put the command of the server after "--": mcpx add <name> -- <command>'
+    : `mcpx help ${command}`;
 }

@@ -96,6 +96,11 @@ export function withSecrets(text: string, secrets: Secret[]): string {
   return `${[...kept, ...lines].join('\n')}\n`;
 }
 
+/** True if the secrets file can hold the value. */
+export function isStorable(value: string): boolean {
+  return quotedValue(value) !== undefined;
+}
+
 /** Returns the value in quotes that Node's reader gives back unchanged; undefined if there are none. */
 function quotedValue(value: string): string | undefined {
   return ["'", '"', '`']

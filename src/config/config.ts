@@ -1,6 +1,5 @@
 /** Types and defaults of the internal configuration, into which every accepted file shape is converted. */
 import type { LogLevel } from '../observe/log.ts';
-import { type GatewayOAuth, OAUTH_DEFAULTS } from './gateway-oauth.ts';
 
 /** Globs over names. `deny` wins over `allow`; an absent `allow` allows everything. */
 export interface Filter {
@@ -108,15 +107,12 @@ export interface Token {
   place?: Place;
 }
 
-/** The rights of a token. */
-export type TokenRights = Pick<Token, 'profiles' | 'servers' | 'tools' | 'resources' | 'prompts' | 'admin'>;
-
 /** All settings except servers and profiles. Durations are in ms, sizes in bytes; `DEFAULTS` holds the documented defaults. */
 export interface Settings {
   http: {
     host: string;
     port: number;
-    auth: { tokens: Token[]; oauth: GatewayOAuth };
+    auth: { tokens: Token[] };
     cors: { origins: string[] };
     hosts: string[];
     trustProxy: boolean;
@@ -226,7 +222,7 @@ export const DEFAULTS: Settings = {
   http: {
     host: '127.0.0.1',
     port: 3095,
-    auth: { tokens: [], oauth: OAUTH_DEFAULTS },
+    auth: { tokens: [] },
     cors: { origins: [] },
     hosts: [],
     trustProxy: false,

@@ -52,7 +52,7 @@ function unlist(text: string, { name, place }: ServerSpec): string {
 }
 
 /** True if an entry belongs to one profile. */
-function isOwn(path: JSONPath): boolean {
+export function isOwn(path: JSONPath): boolean {
   return path[0] === 'profiles' || path[0] === 'schemas';
 }
 

@@ -34,6 +34,11 @@ export function tokensFile(world: Environment): string {
   return pathsOf(world).join(homeFolder(world), 'tokens.json');
 }
 
+/** Returns the folder below which bundles are unpacked, each into a folder of its own. */
+export function bundlesFolder(world: Environment): string {
+  return pathsOf(world).join(homeFolder(world), 'bundles');
+}
+
 /** Returns the folder for session state, so that sessions survive a restart and deleted ones stay deleted. */
 export function sessionsFolder(world: Environment): string {
   return pathsOf(world).join(homeFolder(world), 'sessions');

@@ -1,0 +1,7 @@
+/** `mcpx disable`: switches a server off; its entry stays. */
+import type { Invocation } from './command.ts';
+import { switchServer } from './switch-server.ts';
+
+export function run(invocation: Invocation): Promise<number> {
+  return switchServer(invocation, false);
+}

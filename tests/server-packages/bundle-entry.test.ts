@@ -1,0 +1,175 @@
+/** Manifests of bundles, versions 0.1 to 0.4: what is read from them, which entry they become, and what is refused. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Environment } from '../../src/config/environment.ts';
+import { readBundle } from '../../src/server-packages/bundle.ts';
+import { bundleEntry } from '../../src/server-packages/bundle-entry.ts';
+import { bundleFolderOf } from '../../src/server-packages/bundle-folder.ts';
+import { readManifest } from '../../src/server-packages/manifest.ts';
+import { buildZip, manifestText, type ZipEntry } from './zip-builder.ts';
+
+const WORLD: Environment = { env: {}, home: '/home/ada', cwd: '/work', platform: 'linux' };
+const server = (type: string, launch?: unknown) => ({
+  server: { type, entry_point: 'src/main', ...(launch !== undefined && { mcp_config: launch }) },
+});
+
+function entryFrom(
+  fields: Record<string, unknown>,
+  values: Record<string, string[]> = {},
+  given: Partial<Environment> = {},
+) {
+  const world = { ...WORLD, ...given };
+  const manifest = readManifest(manifestText(fields), world.platform);
+  const folder = world.platform === 'win32' ? 'C:\\b' : '/b';
+  const byId = new Map(Object.entries(values).map(([key, list]) => [`set:${key}`, list]));
+  return bundleEntry(manifest, { folder, values: byId, world });
+}
+
+const setting = (fields: Record<string, unknown> = {}) => ({ type: 'string', title: 'T', description: 'D', ...fields });
+
+describe('the entry of a bundle', () => {
+  test.each(['0.1', '0.2', '0.3', '0.4'])('of version %s has the command of the manifest', (version) => {
+    expect(entryFrom({ manifest_version: version })).toEqual({ command: 'node', args: ['/b/server.js'], cwd: '/b' });
+    expect(entryFrom({ manifest_version: undefined, dxt_version: version }).command).toBe('node');
+  });
+
+  test('has the folders of the user', () => {
+    const args = [
+      '${HOME}',
+      '${DESKTOP}',
+      '${DOCUMENTS}',
+      '${DOWNLOADS}',
+      'a${/}b${pathSeparator}c',
+      '${OTHER}',
+      '${user_config.gone}',
+    ];
+    const launch = server('node', { command: 'node', args });
+    expect(entryFrom(launch).args).toEqual([
+      ...['/home/ada', '/home/ada/Desktop', '/home/ada/Documents', '/home/ada/Downloads', 'a/b/c', '${OTHER}'],
+      '${user_config.gone}',
+    ]);
+    const moved = entryFrom(launch, {}, { env: { XDG_DOCUMENTS_DIR: '/docs' } });
+    expect(moved.args).toContain('/docs');
+  });
+
+  test('has one argument for each value of a setting, and none for a setting without a value', () => {
+    const launch = server('node', {
+      command: 'node',
+      args: ['${user_config.dirs}', '--x=${user_config.one}', '${user_config.none}', '--list=${user_config.dirs}'],
+      env: { ONE: '${user_config.one}', NONE: '${user_config.none}', MIXED: 'a${user_config.none}b' },
+    });
+    const inputs = {
+      dirs: setting({ type: 'directory', multiple: true }),
+      one: setting({ default: '${HOME}/x' }),
+      none: setting(),
+    };
+    const entry = entryFrom({ ...launch, user_config: inputs }, { dirs: ['/x', '/y'] });
+    expect(entry.args).toEqual(['/x', '/y', '--x=/home/ada/x', '--list=/x,/y']);
+    expect(entry.env).toEqual({ ONE: '/home/ada/x', MIXED: 'ab' });
+  });
+
+  test('has the overrides of this system', () => {
+    const launch = server('python', {
+      command: 'python3',
+      args: ['main.py'],
+      env: { A: '1', B: '1' },
+      platform_overrides: { linux: { env: { B: '2' } }, win32: { command: 'py', args: ['-3', 'main.py'] } },
+    });
+    expect(entryFrom(launch)).toEqual({ command: 'python3', args: ['main.py'], env: { A: '1', B: '2' }, cwd: '/b' });
+    expect(entryFrom(launch, {}, { platform: 'win32' })).toMatchObject({ command: 'py', args: ['-3', 'main.py'] });
+  });
+
+  test('runs a binary from the bundle, and Python with uv', () => {
+    expect(entryFrom(server('binary', { command: 'bin/tool' })).command).toBe('/b/bin/tool');
+    expect(entryFrom(server('binary', { command: '${__dirname}/bin/tool' })).command).toBe('/b/bin/tool');
+    expect(entryFrom({ manifest_version: '0.4', ...server('uv') })).toEqual({
+      command: 'uv',
+      args: ['run', '--directory', '/b', 'src/main'],
+      cwd: '/b',
+    });
+  });
+});
+
+test.each<[Record<string, unknown>, RegExp]>([
+  [{ manifest_version: '1.0' }, /version "1\.0": mcpx reads 0\.1 to 0\.4/],
+  [{ manifest_version: undefined }, /no "manifest_version"/],
+  [{ name: '' }, /no "name"/],
+  [{ version: 3 }, /no "version"/],
+  [{ server: [] }, /"server" is not an object/],
+  [server('ruby', { command: 'x' }), /"server\.type" is one of node, python, binary, uv/],
+  [server('node'), /"server\.mcp_config" is not an object/],
+  [server('node', { args: [] }), /command" is missing/],
+  [server('node', { command: 'x', args: 'y' }), /args" is not a list/],
+  [server('node', { command: 'x', env: { A: 1 } }), /env" has a value that is not text/],
+  [{ user_config: { a: setting({ type: 'colour' }) } }, /"user_config\.a\.type" is one of string, number/],
+])('a manifest with %j is refused', (fields, message) => {
+  expect(() => readManifest(manifestText(fields), 'linux')).toThrow(message);
+});
+
+describe('the file of a bundle', () => {
+  let folder = '';
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'bundle-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function read(...entries: ZipEntry[]) {
+    const file = join(folder, 'x.mcpb');
+    writeFileSync(file, buildZip(entries));
+    return readBundle(file, { platform: 'linux' });
+  }
+
+  test.each<[string, ZipEntry[], RegExp]>([
+    ['no manifest', [{ path: 'a' }], /no manifest\.json/],
+    ['a manifest in a folder', [{ path: 'x/manifest.json', content: manifestText() }], /no manifest\.json/],
+    ['a huge manifest', [{ path: 'manifest.json', content: ' '.repeat(1024 * 1024 + 1) }], /larger than 1mb/],
+    ['a manifest that is not JSON', [{ path: 'manifest.json', content: '{' }], /manifest\.json is not JSON/],
+    [
+      'a manifest that lies about its size',
+      [{ path: 'manifest.json', content: manifestText(), declared: 5 }],
+      /is damaged/,
+    ],
+    ['two manifests', [{ path: 'manifest.json', content: manifestText() }, { path: 'manifest.json' }], /twice/],
+  ])('with %s is refused', async (_name, entries, message) => {
+    await expect(read(...entries)).rejects.toMatchObject({ code: 'refused', message: expect.stringMatching(message) });
+  });
+
+  test('gives its digest and the platforms that it runs on', async () => {
+    const bundle = await read({
+      path: 'manifest.json',
+      content: `\uFEFF${manifestText({ compatibility: { platforms: ['darwin'] } })}`,
+    });
+    expect(bundle.sha256).toMatch(/^[\da-f]{64}$/);
+    expect(bundle.manifest).toMatchObject({ name: 'notes', title: 'notes', platforms: ['darwin'] });
+  });
+});
+
+test('the folder of a bundle is found in the entry of its server, and only below the folder of bundles', () => {
+  const base = {
+    name: 'x',
+    disabled: false,
+    env: {},
+    envFile: [],
+    framing: 'newline' as const,
+    place: { file: '', path: [] },
+  };
+  const rest = {
+    timeout: 1,
+    startupTimeout: 1,
+    concurrency: 1,
+    reconnect: { interval: 1, maxRetries: 1 },
+    tools: {},
+    resources: {},
+    prompts: {},
+  };
+  const found = (command: string, args: string[] = [], cwd?: string) =>
+    bundleFolderOf({ ...base, ...rest, type: 'stdio', command, args, ...(cwd !== undefined && { cwd }) }, WORLD);
+  const bundles = join('/home/ada', '.mcpx', 'bundles');
+  expect(found('node', [join(bundles, 'x-1', 'a.js')])).toBe(join(bundles, 'x-1'));
+  expect(found('node', [], join(bundles, 'x-1'))).toBe(join(bundles, 'x-1'));
+  expect(found('node', [bundles])).toBeUndefined();
+  expect(found('node', [`${bundles}/../secret`])).toBeUndefined();
+  expect(found('node', ['/home/ada/x'])).toBeUndefined();
+});
