@@ -39,7 +39,7 @@ export interface Savings {
   /** Counts an answer of `inspect`. */
   lookup(answer: ToolResult): void;
   /** Counts a tool's result, as the server sent it and as the client gets it. */
-  result(original: ToolResult, shaped: ToolResult, client?: KnownClient): void;
+  result(original: ToolResult, shaped: ToolResult, clientInfo: ClientIdentity['clientInfo']): void;
 }
 
 /** A client without known limits. */
@@ -56,6 +56,7 @@ export function createSavings(ledger: Pick<Ledger, 'add'>): Savings {
     ledger.add({ menus: 1, listedWithout: await lengthOf(offered), listedWith: await lengthOf(shown) });
   };
   const isFirst = createFirstReading();
+  const limitsOf = rememberedClients();
   return {
     menu(servers, shown, reader) {
       if (reader.stateless && !isFirst(reader)) return;
@@ -80,9 +81,9 @@ export function createSavings(ledger: Pick<Ledger, 'add'>): Savings {
     lookup(answer) {
       ledger.add({ lookups: 1, lookedUp: textLength(answer) });
     },
-    result(original, shaped, client) {
+    result(original, shaped, clientInfo) {
       // Clients show the answer of mcpx in full.
-      const [before, after] = [shownLength(original, client), textLength(shaped)];
+      const [before, after] = [shownLength(original, limitsOf(clientInfo)), textLength(shaped)];
       if (after < before) ledger.add({ reencoded: 1, resultsBefore: before, resultsAfter: after });
     },
   };
@@ -107,6 +108,17 @@ function createFirstReading(): (reader: Reader) => boolean {
     const now = performance.now();
     seen.set(key, now);
     return now - last > CONVERSATION;
+  };
+}
+
+/** Returns a function that looks a client program up once per session, and not for each of its results. */
+function rememberedClients(): (clientInfo: ClientIdentity['clientInfo']) => KnownClient | undefined {
+  const known = new WeakMap<object, { client: KnownClient | undefined }>();
+  return (clientInfo) => {
+    if (clientInfo === undefined) return undefined;
+    const found = known.get(clientInfo) ?? { client: knownClient(clientInfo) };
+    known.set(clientInfo, found);
+    return found.client;
   };
 }
 

@@ -42,8 +42,9 @@ function findAnchor(root: unknown, anchor: string): unknown {
 
 /** Returns the schema itself, or the end of its chain of references; undefined if the chain is broken or circular. */
 export function dereference(root: unknown, schema: unknown): unknown {
+  if (!isSchema(schema) || refOf(schema) === undefined) return schema;
   const seen = new Set<unknown>();
-  let current = schema;
+  let current: unknown = schema;
   while (isSchema(current) && refOf(current) !== undefined) {
     if (seen.has(current)) return undefined;
     seen.add(current);

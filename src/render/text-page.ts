@@ -23,7 +23,7 @@ export function fits(text: string, { chars, bytes }: Room): boolean {
 }
 
 /** Maximum bytes of UTF-8 per UTF-16 unit. */
-const MAX_BYTES = 3;
+export const MAX_BYTES = 3;
 
 /** Returns a page that fits; it is shorter than requested if its characters take more bytes than allowed. */
 export function pageWithin(text: string, offset: number, room: Room): Page {

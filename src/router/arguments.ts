@@ -21,27 +21,38 @@ export type Checked =
   { ok: true; args: Args; notes: string[] } | { ok: false; problems: Problem[] };
 
 export interface ArgumentChecker {
-  /** Never rejects: a tool whose schema is missing or does not compile accepts all arguments. */
-  check(tool: { inputSchema?: unknown }, args: unknown): Promise<Checked>;
+  /**
+   * Returns the verdict, at once if the schema is compiled. Never fails: a tool whose schema is missing or does not
+   * compile accepts all arguments.
+   */
+  check(tool: { inputSchema?: unknown }, args: unknown): Promise<Checked> | Checked;
 }
 
 export function createArgumentChecker(): ArgumentChecker {
   const validators = createValidators();
   return {
-    async check({ inputSchema }, given) {
+    check({ inputSchema }, given) {
       const args = readArguments(given);
       if (args === undefined) {
         return { ok: false, problems: [{ path: '', message: `must be an object, got ${kindOf(plain(given))}` }] };
       }
-      try {
-        const validate = await validators.get(inputSchema);
-        return validate === undefined ? { ok: true, args, notes: [] } : checkWith(validate, args, inputSchema);
-      } catch {
-        // The arguments are nested too deeply for the call stack, so the upstream validates them.
-        return { ok: true, args, notes: [] };
-      }
+      const found = validators.get(inputSchema);
+      if (!(found instanceof Promise)) return verdict(found, args, inputSchema);
+      return found.then(
+        (validate) => verdict(validate, args, inputSchema),
+        () => ({ ok: true, args, notes: [] }),
+      );
     },
   };
+}
+
+function verdict(validate: Validator | undefined, args: Args, schema: unknown): Checked {
+  try {
+    return validate === undefined ? { ok: true, args, notes: [] } : checkWith(validate, args, schema);
+  } catch {
+    // The arguments are nested too deeply for the call stack, so the upstream validates them.
+    return { ok: true, args, notes: [] };
+  }
 }
 
 function checkWith(validate: Validator, args: Args, schema: unknown): Checked {
@@ -121,12 +132,12 @@ function unknownKeys(value: unknown, given: unknown, { root, path, depth }: Spot
   const { properties, additionalProperties } = schema;
   if (!isRecord(value) || !isSchema(properties)) return [];
   const isClear = !isSchema(additionalProperties) && !ELSEWHERE.some((keyword) => keyword in schema);
-  const free = Object.keys(properties).filter((name) => !Object.hasOwn(value, name));
+  const free = () => Object.keys(properties).filter((name) => !Object.hasOwn(value, name));
   return Object.keys(value).flatMap((key) => {
     if (Object.hasOwn(properties, key)) {
       return unknownKeys(value[key], properties[key], { root, path: `${path}${key}.`, depth: depth + 1 });
     }
-    const [near] = isClear ? nearest(key, free, 1) : [];
+    const [near] = isClear ? nearest(key, free(), 1) : [];
     const known = Object.keys(properties).slice(0, MAX_KNOWN);
     const isOdd = isClear && depth === 0 && additionalProperties !== true && known.length > 0;
     if (near === undefined) return isOdd ? [{ key, near, known }] : [];

@@ -1,4 +1,4 @@
-/** Remembers, for one client, the tools that failed and the arguments that last worked, without credentials. */
+/** Remembers, for one client, the tools that failed and the arguments that last worked; shows them without credentials. */
 import { BoundedMap } from '../bounded-map.ts';
 import { isLarger } from '../render/json-size.ts';
 import { isRecord, type Params } from '../wire/message.ts';
@@ -26,17 +26,25 @@ export function createCallHistory(): CallHistory {
   /** Entries in order of use, the least recently used first. */
   const entries = new BoundedMap<string, Entry>(MAX_TOOLS);
   const keyOf = (server: string, tool: string) => `${server}.${tool}`;
-  const set = (key: string, change: Partial<Entry>) => {
-    const entry = { failed: false, ...entries.get(key), ...change };
+  /** Returns the entry of a tool, as the most recently used one. */
+  const used = (server: string, tool: string): Entry => {
+    const key = keyOf(server, tool);
+    const entry = entries.get(key) ?? { failed: false };
     entries.set(key, entry);
+    return entry;
   };
   return {
     worked(server, tool, args) {
-      if (!isRecord(args) || isLarger(args, MAX_ARGUMENTS)) return;
-      set(keyOf(server, tool), { args: withoutSecrets(args) as Params });
+      if (isRecord(args) && !isLarger(args, MAX_ARGUMENTS)) used(server, tool).args = args;
     },
-    failed: (server, tool) => set(keyOf(server, tool), { failed: true }),
+    failed(server, tool) {
+      used(server, tool).failed = true;
+    },
     hasFailed: (server, tool) => entries.get(keyOf(server, tool))?.failed === true,
-    lastArguments: (server, tool) => entries.get(keyOf(server, tool))?.args,
+    // Credentials are replaced here and not in `worked`, which runs after every call.
+    lastArguments(server, tool) {
+      const args = entries.get(keyOf(server, tool))?.args;
+      return args && (withoutSecrets(args) as Params);
+    },
   };
 }

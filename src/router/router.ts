@@ -41,6 +41,8 @@ export interface Router {
   revision(): string;
   /** Returns a server and lists it first if necessary; throws not_found with the nearest names. */
   server(name: string): Promise<ServerView>;
+  /** True if the server is listed and the client sees this tool, so that a call needs no look-up. */
+  knows(server: string, tool: string): boolean;
   /** Returns a tool; throws not_found with the nearest names. */
   tool(server: string, tool: string): Promise<Tool>;
   call(call: ToolCall): Promise<ToolResult>;
@@ -94,6 +96,10 @@ export function createRouter(deps: RouterDeps): Router {
     awaits: views.awaits,
     revision: views.revision,
     server: async (name) => views.of(await finder.known(name)),
+    knows(server, tool) {
+      const listed = views.ready(server, tool);
+      return listed !== undefined && views.shown(server, listed) !== undefined;
+    },
     async tool(server, tool) {
       const listed = await finder.find(server, tool);
       const shown = views.shown(server, listed);

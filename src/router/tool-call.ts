@@ -10,7 +10,7 @@ import type { Pool } from '../upstream/pool.ts';
 import { isRecord, type Params } from '../wire/message.ts';
 import { Unparsed } from '../wire/unparsed-result.ts';
 import type { Admission } from './admission.ts';
-import type { ArgumentChecker } from './arguments.ts';
+import type { ArgumentChecker, Checked } from './arguments.ts';
 import type { CallHistory } from './call-history.ts';
 import type { CallRecord } from './call-record.ts';
 import { type Looked, ShownTool } from './definition-check.ts';
@@ -106,19 +106,24 @@ function confirmed(
   );
 }
 
-async function checkedArguments(
-  request: ToolCall,
-  tool: Tool,
-  parts: RouterParts,
-  record: CallRecord,
-): Promise<unknown> {
-  const { server, noted } = request;
-  const { checker, experience } = parts;
-  const checked = await checker.check(tool, request.arguments);
-  if (checked.ok) {
-    if (checked.notes.length > 0) noted?.(checked.notes);
+/** Returns the checked arguments, at once if the tool was checked before and no confirmation is needed. */
+function checkedArguments(request: ToolCall, tool: Tool, parts: RouterParts, record: CallRecord): unknown {
+  const proceed = (checked: Checked): unknown => {
+    if (!checked.ok) return rejectArguments(request, { tool, checked }, parts, record);
+    if (checked.notes.length > 0) request.noted?.(checked.notes);
     return confirmed(request, { tool, args: checked.args }, parts, record);
-  }
+  };
+  const checking = parts.checker.check(tool, request.arguments);
+  return checking instanceof Promise ? checking.then(proceed) : proceed(checking);
+}
+
+/** Throws the error with what is wrong, the signature and an example. */
+async function rejectArguments(
+  { server }: ToolCall,
+  { tool, checked }: { tool: Tool; checked: Checked & { ok: false } },
+  { checker, experience }: RouterParts,
+  record: CallRecord,
+): Promise<never> {
   record.refused('arguments');
   const earlier = experience.lastArguments(server, tool.name);
   // The arguments of an earlier call are an example if they still pass the check.

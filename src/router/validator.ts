@@ -11,8 +11,11 @@ import { type Prepared, prepareSchema } from './sanitize-schema.ts';
 export type Validator = (value: unknown) => ErrorObject[];
 
 export interface Validators {
-  /** Resolves with undefined if there is no schema, or if it is too large or does not compile. */
-  get(schema: unknown): Promise<Validator | undefined>;
+  /**
+   * Returns the validator, at once if the schema is compiled; undefined if there is no schema, or if it is too large or
+   * does not compile.
+   */
+  get(schema: unknown): Promise<Validator | undefined> | Validator | undefined;
 }
 
 /**
@@ -46,7 +49,7 @@ const OPTIONS: Options = {
 const TELLING_APART: ReadonlySet<string> = new Set(['uniqueItems', 'enum', 'const', 'multipleOf']);
 
 export function createValidators(): Validators {
-  const bySchema = new WeakMap<Schema, Promise<Validator | undefined>>();
+  const compiled = new WeakMap<Schema, { validator: Validator | undefined }>();
   const byContent = new BoundedMap<string, Promise<Validator | undefined>>(MAX_KEPT);
   const compilers = new Map<Prepared['dialect'], Promise<Ajv>>();
 
@@ -58,7 +61,7 @@ export function createValidators(): Validators {
     return compileWith(await compiler, prepared);
   }
 
-  function kept(schema: Schema): Promise<Validator | undefined> {
+  async function kept(schema: Schema): Promise<Validator | undefined> {
     const key = createHash('sha256').update(JSON.stringify(schema)).digest('base64');
     const found = byContent.get(key) ?? compile(schema);
     byContent.set(key, found);
@@ -66,11 +69,14 @@ export function createValidators(): Validators {
   }
 
   return {
-    async get(schema) {
+    get(schema) {
       if (!isSchema(schema)) return undefined;
-      const found = bySchema.get(schema) ?? kept(schema);
-      bySchema.set(schema, found);
-      return found;
+      const known = compiled.get(schema);
+      if (known !== undefined) return known.validator;
+      return kept(schema).then((validator) => {
+        compiled.set(schema, { validator });
+        return validator;
+      });
     },
   };
 }

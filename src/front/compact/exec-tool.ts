@@ -7,7 +7,6 @@ import { isReadOnly } from '../../render/tool-hints.ts';
 import type { RequestContext, ToolCall, ToolResult } from '../../router/router.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
-import { knownClient } from '../known-clients.ts';
 import { rewriteUris } from '../rewrite-uris.ts';
 import { type Batch, type Ran, readBatch, runBatch } from './batch.ts';
 import { shareProgress } from './batch-progress.ts';
@@ -20,7 +19,7 @@ import { resolved, type Scope } from './reference-lookup.ts';
 import { mayRefer } from './references.ts';
 import { withLinkLines } from './resource-links.ts';
 import { type Given, givenBy, givenByValue, partOf, readResult } from './result-values.ts';
-import { shapeResult } from './results.ts';
+import { isShownAsItIs, type Shaping, shapeResult } from './results.ts';
 import { compileProjection, type Projection } from './select.ts';
 import { findTool, type Located, readTarget } from './tool-target.ts';
 
@@ -43,9 +42,9 @@ export async function exec(args: Params, way: RequestContext, client: ClientDeps
     return runAll(readBatch(args), request);
   }
   if (!isAbsent(args.each)) return runAll(readBatch({ ...args, calls: [args] }), request);
+  if (!mayRefer(argumentsOf(args))) return (await run(args, request)).shown;
   const scope = { own: 0, earlier: async () => undefined, stored: client.clientResults };
-  const whole = mayRefer(argumentsOf(args)) ? await resolve(args, scope, client) : args;
-  return (await run(whole, request)).shown;
+  return (await run(await resolve(args, scope, client), request)).shown;
 }
 
 async function find(args: Params, { way, client }: Request): Promise<Located> {
@@ -74,6 +73,12 @@ function unlistedTarget(args: Params, { router }: ClientDeps): Located | undefin
   return server !== undefined && tool !== undefined && router.awaits(server) ? { server, tool } : undefined;
 }
 
+/** Returns the tool of exactly this name if it is listed. Any other name is looked up. */
+function listedTarget(args: Params, { router }: ClientDeps): Located | undefined {
+  const { server, tool } = readTarget(args);
+  return server !== undefined && tool !== undefined && router.knows(server, tool) ? { server, tool } : undefined;
+}
+
 const unwanted =
   (server: string, { runs, client }: Request) =>
   (tool: Tool) => {
@@ -83,14 +88,24 @@ const unwanted =
     });
   };
 
+/** A request and what a call adds to it. */
+interface Calling {
+  request: Request;
+  more: Partial<ToolCall>;
+}
+
 type Called = [result: ToolResult, target: Located];
 
-async function callTool(args: Params, request: Request, more: Partial<ToolCall>): Promise<Called> {
-  const { way, client } = request;
-  const call = async (target: Located): Promise<Called> => {
-    const own = { ...target, arguments: argumentsOf(args), unwanted: unwanted(target.server, request) };
-    return [await client.router.call({ ...way, ...more, ...own }), target];
-  };
+function callListed({ server, tool }: Located, args: Params, { request, more }: Calling): Promise<ToolResult> {
+  const own = { server, tool, arguments: argumentsOf(args), unwanted: unwanted(server, request) };
+  return request.client.router.call({ ...request.way, ...more, ...own });
+}
+
+/** Looks the tool up, which may list its server first, and calls it. */
+async function findAndCall(args: Params, calling: Calling): Promise<Called> {
+  const { request } = calling;
+  const { client } = request;
+  const call = async (target: Located): Promise<Called> => [await callListed(target, args, calling), target];
   const target = unlistedTarget(args, client);
   if (target === undefined) return call(await find(args, request));
   try {
@@ -142,16 +157,21 @@ async function run(args: Params, request: Request, slot?: Slot): Promise<Ran<Too
   const { settings, clientResults, savings } = client;
   const select = isAbsent(args.select) ? undefined : await readSelect(args.select);
   const notes: string[] = [];
-  const [answer, target] = await callTool(args, request, {
+  const more: Calling['more'] = {
     noted: (said) => void notes.push(...said),
     // In a batch, a single call cannot answer with an input-required result.
     questions: slot === undefined ? 'pass' : 'ask',
     ...(slot?.together && { together: slot.together }),
-  });
+  };
+  const listed = listedTarget(args, client);
+  const [answer, target] =
+    listed === undefined
+      ? await findAndCall(args, { request, more })
+      : [await callListed(listed, args, { request, more }), listed];
   if (asksForInput(answer)) return { shown: answer };
   const result = rewriteUris(answer, target.server, settings.naming.resources);
   const among = slot?.room.share(result);
-  const shortened = await shapeResult(result, {
+  const shaping: Shaping = {
     settings,
     clientResults,
     title: `${target.server}.${target.tool}`,
@@ -159,9 +179,10 @@ async function run(args: Params, request: Request, slot?: Slot): Promise<Ran<Too
     select,
     isHidden: isHidden(args),
     ...(among !== undefined && { among }),
-  });
+  };
+  const shortened = isShownAsItIs(result, shaping) ? result : await shapeResult(result, shaping);
   const shaped = withLinkLines(shortened, target.server, slot?.room.results ?? 1, client);
-  savings.result(answer, shaped, knownClient(client.identity.clientInfo));
+  savings.result(answer, shaped, client.identity.clientInfo);
   const shown = withNotes(shaped, notes);
   // Only other calls of the same batch can refer to the result.
   if (slot === undefined || shaped.isError === true) return { shown };

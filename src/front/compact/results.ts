@@ -3,12 +3,12 @@ import type { Settings } from '../../config/config.ts';
 import { messageOf } from '../../errors.ts';
 import { isLarger } from '../../render/json-size.ts';
 import { exactBlock, followingBlock, ownText, type Text, textBlock } from '../../render/text-block.ts';
-import { fits } from '../../render/text-page.ts';
+import { fits, MAX_BYTES } from '../../render/text-page.ts';
 import { renderJson } from '../../render/toon.ts';
 import { renderShape } from '../../render/type-of-value.ts';
 import type { ToolResult } from '../../router/router.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import { hasLongNumber } from './json-text.ts';
+import { hasLongNumber, isJsonLike } from './json-text.ts';
 import { type Document, keep, type Presenting, present, presentPart, roomOf } from './result-handle.ts';
 import { givenBy, isPlain, isText, partOf, type Reading, readResult } from './result-values.ts';
 import { exampleSelect, type Projection } from './select.ts';
@@ -24,6 +24,25 @@ export interface Shaping extends Presenting {
 const MAX_SHOWN = 2000;
 /** Maximum content blocks of one result. */
 const MAX_BLOCKS = 10_000;
+const FEW_BLOCKS = 100;
+
+/**
+ * Returns true for a result that needs no formatting, as most small ones: all of it is shown, and no text of it is JSON.
+ */
+export function isShownAsItIs(
+  { content, structuredContent }: ToolResult,
+  { select, isHidden, settings, among }: Shaping,
+): boolean {
+  if (select !== undefined || isHidden === true || structuredContent !== undefined) return false;
+  if (!Array.isArray(content) || content.length > FEW_BLOCKS) return false;
+  const texts = content.filter(isText);
+  if (texts.some(({ text }) => isJsonLike(text))) return false;
+  // The texts are joined by line breaks.
+  const length = texts.reduce((total, { text }) => total + text.length + 1, 0);
+  const { chars, bytes } = roomOf(settings, among);
+  return length <= Math.min(chars, settings.limits.keepChars) && length * MAX_BYTES <= bytes;
+}
+
 /** Formats a tool result. Images, audio, links and `isError` stay unchanged. */
 export async function shapeResult(received: ToolResult, shaping: Shaping): Promise<ToolResult> {
   const { select, isHidden } = shaping;
@@ -116,7 +135,7 @@ async function whole(reading: Reading, shaping: Shaping): Promise<ToolResult> {
   const structured = structuredContent ?? (front.structured === 'never' ? undefined : jsonIn(reading));
   return {
     ...rest,
-    content: handled === undefined ? [...shown, ...(await noted(reading, shown, shaping))] : shown,
+    content: handled === undefined ? await withNote(reading, shown, shaping) : shown,
     ...structuredOf(structured, { settings: shaping.settings, isWhole: handled === undefined }),
   };
 }
@@ -139,11 +158,20 @@ export function structuredOf(
   return { structuredContent: isRecord(value) ? value : { value } };
 }
 
-/** Stores a long result that is shown whole, so that later calls can refer to it; returns a line that says so. */
-async function noted(reading: Reading, shown: unknown[], shaping: Shaping): Promise<Text[]> {
+/** Adds a line to a long result that is shown whole and stored, so that later calls can refer to it. */
+function withNote(reading: Reading, shown: unknown[], shaping: Shaping): unknown[] | Promise<unknown[]> {
   const texts = shown.filter(isText).map(({ text }) => text);
   const length = texts.reduce((total, text) => total + text.length, 0);
-  if (length <= shaping.settings.limits.keepChars || reading.result.isError === true) return [];
+  if (length <= shaping.settings.limits.keepChars || reading.result.isError === true) return shown;
+  return noted(reading, { shown, texts }, shaping).then((note) => [...shown, ...note]);
+}
+
+/** Stores a long result and returns the line that says so. */
+async function noted(
+  reading: Reading,
+  { shown, texts }: { shown: unknown[]; texts: string[] },
+  shaping: Shaping,
+): Promise<Text[]> {
   const stored = await keep(documentOf(reading, texts), shaping, { isShown: true });
   if ('notKept' in stored) return [];
   const select = shaping.readOn({ result: stored.id, select: '…' });
