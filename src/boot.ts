@@ -1,7 +1,9 @@
-/** Main script of the executable: prints the version for `--version`, and otherwise runs the app asset with its code cache. */
+/** Main script of the executable: prints the version, runs a script for `__node`, and otherwise the app asset with its code cache. */
 import { writeSync } from 'node:fs';
 import { getAssetKeys, getRawAsset } from 'node:sea';
 import { constants, Script } from 'node:vm';
+import { runNode } from './cli/embedded-node/embedded-node.ts';
+import { NODE_COMMAND } from './upstream/transports/transport.ts';
 import { type CodeCache, versionJson, versionLine, wantsVersionJson } from './version.ts';
 
 const VERSION_FLAGS: readonly unknown[] = ['--version', '-V', '-v'];
@@ -37,5 +39,6 @@ function runApp(): void {
 }
 
 if (process.argv.length === 3 && VERSION_FLAGS.includes(process.argv[2])) printLine(versionLine());
+else if (process.argv[2] === NODE_COMMAND) runNode(process.argv.slice(3));
 else if (wantsVersionJson(process.argv.slice(2))) printLine(versionJson(compileApp().codeCache));
 else runApp();

@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { longName, nameOf, namesOf } from '../src/cli/command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from '../src/cli/commands.ts';
 import { DEFAULTS } from '../src/config/config.ts';
-import { type Field, SERVER } from '../src/config/fields.ts';
+import type { Field } from '../src/config/field-kinds.ts';
+import { SERVER } from '../src/config/fields.ts';
 import { jsonSchema } from '../src/config/json-schema.ts';
 import { EXIT_CODES } from '../src/errors.ts';
 import {

@@ -17,6 +17,7 @@ const LANGUAGES = {
       server: 'Fields of a server',
       profile: 'Fields of a profile',
       token: 'Fields of a token',
+      rule: 'Fields of a rule for access tokens',
       rest: 'Other keys',
     },
     kinds: {
@@ -42,7 +43,13 @@ const LANGUAGES = {
   zh: {
     file: 'docs/zh-CN/configuration.md',
     head: ['键', '值', '默认值', '含义'],
-    titles: { server: '服务器的字段', profile: '配置方案的字段', token: '令牌的字段', rest: '其他键' },
+    titles: {
+      server: '服务器的字段',
+      profile: '配置方案的字段',
+      token: '令牌的字段',
+      rule: '访问令牌规则的字段',
+      rest: '其他键',
+    },
     kinds: {
       string: '文本',
       scalar: '文本、数字或布尔值',
@@ -67,6 +74,7 @@ const LANGUAGES = {
 async function loadFields() {
   const contents = `
     export { DOCUMENT, PROFILE, SERVER, TOKEN } from './src/config/fields.ts';
+    export { OAUTH_RULE } from './src/config/gateway-oauth-fields.ts';
     export { DEFAULTS, SERVER_DEFAULTS } from './src/config/config.ts';
     export { formatDuration, formatSize } from './src/config/units.ts';`;
   const { outputFiles } = await build({
@@ -95,7 +103,7 @@ function kindOf(field, words) {
     if (field.kind === 'enum') return quoted(field.values);
     if (field.kind === 'enum-or-list') return `${quoted(field.values)}${words.or}${words.list(words.kinds.string)}`;
     if (field.kind === 'list')
-      return words.list(field.of.kind === 'group' ? words.titles.token : kindOf(field.of, words));
+      return words.list(field.of.kind === 'group' ? words.titles[field.of.name ?? 'token'] : kindOf(field.of, words));
     if (field.kind === 'map') return words.map(kindOf(field.of, words));
     const range = field.kind === 'integer' && (field.min > 0 || field.max !== undefined);
     return `${words.kinds[field.kind]}${range ? `${words.join}${words.from(field.min, field.max)}` : ''}`;
@@ -141,7 +149,7 @@ export function tables(config, language, translations) {
       '',
     ];
   };
-  const { DOCUMENT, DEFAULTS, SERVER, SERVER_DEFAULTS, PROFILE, TOKEN } = config;
+  const { DOCUMENT, DEFAULTS, SERVER, SERVER_DEFAULTS, PROFILE, TOKEN, OAUTH_RULE } = config;
   const groups = Object.entries(DOCUMENT).filter(([, { kind }]) => kind === 'group');
   const isMap = ({ kind }) => kind === 'servers' || kind === 'profiles';
   const single = Object.entries(DOCUMENT).filter(([, { kind }]) => kind !== 'group');
@@ -155,6 +163,7 @@ export function tables(config, language, translations) {
     ...table(words.titles.profile, leavesOf(PROFILE)),
     ...groups.flatMap(([key, { fields }]) => table(`\`${key}\``, leavesOf(fields, DEFAULTS[key], `${key}.`))),
     ...table(words.titles.token, leavesOf(TOKEN.fields)),
+    ...table(words.titles.rule, leavesOf(OAUTH_RULE.fields)),
   ]
     .join('\n')
     .trimEnd();

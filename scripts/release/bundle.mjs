@@ -132,14 +132,14 @@ export function sizeReport(metafile, bytes) {
   return `${formatSize(bytes)} of at most ${formatSize(SIZE_LIMIT)}: ${parts.slice(0, 6).join(', ')}`;
 }
 
-/** Bundles one entry file and returns what esbuild knows of it. `define` adds constants. */
-async function bundleFile(entry, outfile, define = {}) {
+/** Bundles one entry file and returns what esbuild knows of it. `define` adds constants; other options replace those of esbuild. */
+async function bundleFile(entry, outfile, { define = {}, ...more } = {}) {
   try {
     const packed = new Map();
     const plugins = [textFiles, wordTables, packedPackages(packed)];
     const common = options(plugins);
     const constants = { ...common.define, ...define };
-    const { metafile } = await build({ ...common, define: constants, entryPoints: [entry], outfile });
+    const { metafile } = await build({ ...common, ...more, define: constants, entryPoints: [entry], outfile });
     const own = Object.entries(metafile.inputs).filter(([file]) => !file.startsWith('packed:'));
     return { ...metafile, inputs: { ...Object.fromEntries(own), ...Object.fromEntries(packed) } };
   } catch (cause) {
@@ -155,7 +155,8 @@ async function bundleFile(entry, outfile, define = {}) {
 export async function bundle(folder, { entry = 'src/main.ts' } = {}) {
   const app = join(folder, 'app.js');
   const metafile = await bundleFile(entry, app);
-  await bundleFile('src/boot.ts', join(folder, 'boot.js'));
+  // Errors of scripts that run in the executable quote lines of this file.
+  await bundleFile('src/boot.ts', join(folder, 'boot.js'), { minify: false });
   const source = readFileSync(app, 'latin1');
   writeFileSync(join(folder, 'app.script.js'), WRAPPER.join(source), 'latin1');
   writeFileSync(join(folder, 'app.meta.json'), JSON.stringify(metafile));
@@ -170,5 +171,5 @@ function onlyApp(metafile) {
 
 /** Bundles the library of the npm package. `program` is the file with the command line in the same folder. */
 export function bundleLibrary(outfile, { program }) {
-  return bundleFile('src/library.ts', outfile, { __PROGRAM__: JSON.stringify(program) });
+  return bundleFile('src/library.ts', outfile, { define: { __PROGRAM__: JSON.stringify(program) } });
 }

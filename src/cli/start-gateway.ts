@@ -5,11 +5,13 @@ import type { Config } from '../config/config.ts';
 import { resolveTokens } from '../config/env.ts';
 import { environmentOf } from '../config/environment.ts';
 import { secretKeyFile, sessionsFolder } from '../config/paths.ts';
+import { McpxError } from '../errors.ts';
 import type { Administration } from '../listen/app-api.ts';
-import { refuseOpenBind } from '../listen/http/guard.ts';
+import { refuseOpenBind, refuseWithoutTls } from '../listen/http/guard.ts';
 import { type HttpListener, listenHttp } from '../listen/http/http.ts';
 import { createSecretKey } from '../listen/mcp/secret-key.ts';
 import type { Log } from '../observe/log.ts';
+import type { AccessTokens } from '../policy/access-tokens.ts';
 import { createAuthenticator } from '../policy/auth.ts';
 
 export interface OpenGateway {
@@ -25,7 +27,7 @@ export async function openGateway(
   more: { log: Log; admin?: Administration },
 ): Promise<OpenGateway> {
   const { http } = config.settings;
-  let auth = createAuthenticator(resolveTokens(http.auth.tokens));
+  let auth = createAuthenticator(resolveTokens(http.auth.tokens), { accessTokens: accessTokensOf(http) });
   // The demo writes no files.
   const isKept = config.files.length > 0;
   const file = isKept ? secretKeyFile(environmentOf()) : undefined;
@@ -36,14 +38,23 @@ export async function openGateway(
   return {
     listener,
     prepare({ settings }) {
-      const next = createAuthenticator(resolveTokens(settings.http.auth.tokens), auth);
+      const accessTokens = accessTokensOf(settings.http);
+      const next = createAuthenticator(resolveTokens(settings.http.auth.tokens), { before: auth, accessTokens });
       refuseOpenBind(http.host, next.required);
+      refuseWithoutTls({ ...settings.http, host: http.host });
       return () => {
         auth = next;
         listener.update(settings.http, next);
       };
     },
   };
+}
+
+/** Returns the source of access tokens that the settings name. */
+function accessTokensOf({ auth: { oauth } }: Config['settings']['http']): AccessTokens | undefined {
+  if (oauth.mode === 'off') return undefined;
+  const hint = 'set "http.auth.tokens" instead';
+  throw new McpxError('config', `"http.auth.oauth.mode" cannot be "${oauth.mode}" in this version`, { hint });
 }
 
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 /** Types and defaults of the internal configuration, into which every accepted file shape is converted. */
 import type { LogLevel } from '../observe/log.ts';
+import { type GatewayOAuth, OAUTH_DEFAULTS } from './gateway-oauth.ts';
 
 /** Globs over names. `deny` wins over `allow`; an absent `allow` allows everything. */
 export interface Filter {
@@ -107,12 +108,15 @@ export interface Token {
   place?: Place;
 }
 
+/** The rights of a token. */
+export type TokenRights = Pick<Token, 'profiles' | 'servers' | 'tools' | 'resources' | 'prompts' | 'admin'>;
+
 /** All settings except servers and profiles. Durations are in ms, sizes in bytes; `DEFAULTS` holds the documented defaults. */
 export interface Settings {
   http: {
     host: string;
     port: number;
-    auth: { tokens: Token[] };
+    auth: { tokens: Token[]; oauth: GatewayOAuth };
     cors: { origins: string[] };
     hosts: string[];
     trustProxy: boolean;
@@ -222,7 +226,7 @@ export const DEFAULTS: Settings = {
   http: {
     host: '127.0.0.1',
     port: 3095,
-    auth: { tokens: [] },
+    auth: { tokens: [], oauth: OAUTH_DEFAULTS },
     cors: { origins: [] },
     hosts: [],
     trustProxy: false,

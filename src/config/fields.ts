@@ -1,62 +1,19 @@
 /** Every key of the config file with its type, limits and description. The JSON Schema and the reader use this table. */
 import { BUILTINS, type Settings } from './config.ts';
-
-export type Fields = Readonly<Record<string, Field>>;
-
-interface Common {
-  doc?: string;
-  nullable?: true;
-}
-
-export type Field = Common &
-  (
-    | { kind: 'string' | 'boolean' }
-    /** Text; a number or a boolean is converted to text. */
-    | { kind: 'scalar' }
-    | { kind: 'integer'; min: number; max?: number }
-    /** A number greater than zero. */
-    | { kind: 'number' }
-    /** A duration, which the reader converts to ms. */
-    | { kind: 'duration'; min: number }
-    /** A size, which the reader converts to bytes. */
-    | { kind: 'size'; min: number }
-    | { kind: 'enum'; values: readonly string[] }
-    /** A list. With `single`, one value is accepted as a list of one. */
-    | { kind: 'list'; of: Field; single?: true }
-    | { kind: 'map'; of: Field }
-    /** Either one of `values` or a list of strings. */
-    | { kind: 'enum-or-list'; values: readonly string[] }
-    | { kind: 'group'; fields: Fields; required?: readonly string[]; name?: string }
-    /** An object whose keys are not checked. */
-    | { kind: 'open' }
-    /** Servers and profiles. `src/config/normalize.ts` reads them; this table only describes them for the JSON Schema. */
-    | { kind: 'servers' | 'profiles' }
-  );
-
-type Options = Common & { single?: true };
-
-const text = (doc: string, options: Options = {}): Field => ({ kind: 'string', doc, ...options });
-const flag = (doc: string): Field => ({ kind: 'boolean', doc });
-const whole = (doc: string, min = 0, max?: number): Field => ({ kind: 'integer', doc, min, ...(max ? { max } : {}) });
-const duration = (doc: string, min = 1): Field => ({ kind: 'duration', doc, min });
-const size = (doc: string, min = 1): Field => ({ kind: 'size', doc, min });
-const choice = (doc: string, ...values: string[]): Field => ({ kind: 'enum', doc, values });
-const texts = (doc: string, options: Options = {}): Field => ({
-  kind: 'list',
-  of: { kind: 'string' },
-  doc,
-  ...options,
-});
-const group = (doc: string, fields: Fields): Field => ({ kind: 'group', doc, fields });
-
-const filter = (things: string): Field => ({
-  ...group(`Which ${things} are offered.`, {
-    allow: texts(`Globs; only ${things} that match one of them are offered. Absent: all.`),
-    deny: texts(`Globs; ${things} that match one of them are never offered. Deny wins over allow.`),
-  }),
-});
-
-const FILTERS = { tools: filter('tools'), resources: filter('resources'), prompts: filter('prompts') };
+import {
+  choice,
+  duration,
+  FILTERS,
+  type Field,
+  type Fields,
+  flag,
+  group,
+  size,
+  text,
+  texts,
+  whole,
+} from './field-kinds.ts';
+import { OAUTH } from './gateway-oauth-fields.ts';
 
 /** The fields of one HTTP token. */
 export const TOKEN: Field = {
@@ -136,6 +93,7 @@ export const SETTINGS = {
     port: { kind: 'integer', min: 0, max: 65535, doc: 'The port; 0 picks a free one.' },
     auth: group('Who may use it.', {
       tokens: { kind: 'list', of: TOKEN, doc: 'Bearer tokens. None: anybody on loopback.' },
+      oauth: OAUTH,
     }),
     cors: group('Web pages that may use it.', { origins: texts('Such as "https://app.example"; there is no "*".') }),
     hosts: texts('Further names that a Host header may carry.'),

@@ -1,5 +1,5 @@
 /** Settings under the names of other clients and of older proxies, and those that are not converted. */
-import type { Field } from './fields.ts';
+import type { Field } from './field-kinds.ts';
 import type { Path } from './json-data.ts';
 
 /** A setting under another client's name. */

@@ -1,12 +1,14 @@
 /** Reports settings of the HTTP listener that are well-formed but have no effect or conflict: tokens, origins, hosts. */
 import type { Profile, Settings } from './config.ts';
 import type { Diagnostics } from './diagnostics.ts';
+import { checkGatewayOAuth } from './gateway-oauth-rules.ts';
 import { didYouMean } from './nearest.ts';
 import { nameKey } from './server-names.ts';
 
 export function checkHttp({ http }: Settings, profiles: Profile[], findings: Diagnostics): void {
   checkTokens(http.auth.tokens, findings);
   tellUnknownProfiles(http.auth.tokens, profiles, findings);
+  checkGatewayOAuth({ http }, profiles, findings);
   for (const origin of http.cors.origins) tellOrigin(origin, findings);
   for (const host of http.hosts) tellHost(host, findings);
 }

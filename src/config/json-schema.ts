@@ -1,6 +1,7 @@
 /** Builds the JSON Schema of the config file from the table of fields, for editors and `config schema`. */
 import { DEFAULTS, SERVER_DEFAULTS } from './config.ts';
-import { DOCUMENT, type Field, type Fields, PROFILE, SERVER, TOKEN } from './fields.ts';
+import type { Field, Fields } from './field-kinds.ts';
+import { DOCUMENT, PROFILE, SERVER, TOKEN } from './fields.ts';
 import { isRecord, type JsonRecord, own } from './json-data.ts';
 import { CLIENT_KEYS, NOTES, serverSchema, shapeDefinitions, shapeProperties, when } from './shape-schema.ts';
 import { DURATION_PATTERN, formatDuration, formatSize, SIZE_PATTERN } from './units.ts';

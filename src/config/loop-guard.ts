@@ -1,8 +1,9 @@
 /** The loop guard: skips, with a warning, every entry that would start mcpx itself or whose URL is mcpx's own. */
-import { accessSync, constants, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import type { Profile, ServerSpec, Settings, StdioServer } from './config.ts';
 import type { Diagnostics } from './diagnostics.ts';
-import { type Environment, lookup, pathsOf } from './environment.ts';
+import { type Environment, pathsOf } from './environment.ts';
+import { findProgram, isNodeName, programName } from './find-program.ts';
 
 /** The identity of this process. */
 export interface Self {
@@ -62,26 +63,11 @@ function startsUs({ command, args, place }: StdioServer, { self, world }: GuardC
 
 /** Looks up a bare name in PATH only if it could be mcpx, so that loading accesses few files. */
 function onPath(command: string, self: Self, world: Environment): string | undefined {
-  const paths = pathsOf(world);
-  const bare = (name: string): string =>
-    paths
-      .basename(name)
-      .replace(/\.(?:exe|cmd|bat)$/i, '')
-      .toLowerCase();
-  if (bare(command) !== bare(self.execPath) && bare(command) !== 'mcpx') return undefined;
-  const endings = world.platform === 'win32' ? ['', ...(lookup('PATHEXT', world) ?? '.EXE;.CMD').split(';')] : [''];
-  const folders = (lookup('PATH', world) ?? '').split(paths.delimiter).filter((folder) => folder !== '');
-  const candidates = folders.flatMap((folder) => endings.map((ending) => paths.join(folder, `${command}${ending}`)));
-  return candidates.find(isExecutable);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  const name = programName(command);
+  // Where no Node is on PATH, the executable of this process runs the scripts of `node`.
+  if (self.script !== undefined && isNodeName(command)) return findProgram(command, world) ?? self.execPath;
+  if (name !== programName(self.execPath) && name !== 'mcpx') return undefined;
+  return findProgram(command, world);
 }
 
 type RealPath = (file: string) => string;

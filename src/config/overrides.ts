@@ -2,7 +2,8 @@
 import type { Config, Settings, Token } from './config.ts';
 import { createDiagnostics, type Diagnostics } from './diagnostics.ts';
 import { absolutePath, type Environment, lookup } from './environment.ts';
-import { type Field, SETTINGS } from './fields.ts';
+import type { Field } from './field-kinds.ts';
+import { SETTINGS } from './fields.ts';
 import { overlay } from './merge.ts';
 import { nearest } from './nearest.ts';
 import { readField } from './validate.ts';

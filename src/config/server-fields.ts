@@ -2,7 +2,8 @@
 import { aliasNames, type FieldName, fieldNameOf, IGNORED, NOT_CARRIED, type Part, partsOf } from './aliases.ts';
 import type { Place } from './config.ts';
 import type { Diagnostics } from './diagnostics.ts';
-import { type Field, SERVER } from './fields.ts';
+import type { Field } from './field-kinds.ts';
+import { SERVER } from './fields.ts';
 import { isNote, isRecord, type JsonRecord, kindOf, listText, quoted, sameJson } from './json-data.ts';
 import { didYouMean, nearest } from './nearest.ts';
 import { TYPES } from './server-target.ts';

@@ -1,11 +1,12 @@
 /** Reads all settings of a file except servers and profiles: our own sections, and settings under other clients' names. */
 import { messageOf } from '../errors.ts';
-import type { Filter, Place, Settings, Token } from './config.ts';
+import type { Place, Settings, TokenRights } from './config.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import { absolutePath, type Environment, pathsOf } from './environment.ts';
 import { expandText } from './expander.ts';
 import { SETTINGS } from './fields.ts';
 import { NOT_CARRIED, RENAMED } from './foreign-settings.ts';
+import type { GatewayOAuth } from './gateway-oauth.ts';
 import { inside, isRecord, type JsonRecord, own, type Path } from './json-data.ts';
 import { readField, readFields } from './validate.ts';
 
@@ -60,20 +61,34 @@ function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((inner, key) => (isRecord(inner) ? own(inner, String(key)) : undefined), value);
 }
 
-/** Adds the default fields and the place to each token. */
+const NO_RIGHTS = { tools: {}, resources: {}, prompts: {}, admin: false } satisfies TokenRights;
+
+/** Adds the default fields to each token and each rule of access tokens, and the place at which they are written. */
 function completeHttp(http: PartialSettings['http'], root: Place): Pick<PartialSettings, 'http'> {
   if (http?.auth === undefined) return {};
-  const tokens: (Partial<Token> & Pick<Token, 'name' | 'token'>)[] = http.auth.tokens ?? [];
-  const none: Filter = {};
-  const complete = tokens.map((token, index) => ({
-    tools: none,
-    resources: none,
-    prompts: none,
-    admin: false,
+  // A file may leave out each of both, although the type of complete settings has them.
+  const { tokens, oauth }: Partial<Settings['http']['auth']> = http.auth;
+  const complete = tokens?.map((token, index) => ({
+    ...NO_RIGHTS,
     ...token,
     place: inside(root, 'http', 'auth', 'tokens', index),
   }));
-  return { http: { ...http, auth: { tokens: complete } } };
+  const auth = {
+    ...(complete && { tokens: complete }),
+    ...(oauth && { oauth: completeOAuth(oauth, inside(root, 'http', 'auth', 'oauth')) }),
+  };
+  // The cast is safe: the merge adds what the file leaves out.
+  return { http: { ...http, auth: auth as Settings['http']['auth'] } };
+}
+
+function completeOAuth(oauth: GatewayOAuth, place: Place): GatewayOAuth {
+  const { mode, rules, url }: Partial<GatewayOAuth> = oauth;
+  return {
+    ...oauth,
+    ...(rules && { rules: rules.map((rule) => ({ ...NO_RIGHTS, ...rule })) }),
+    ...(url && { url: url.replace(/\/+$/, '') }),
+    ...(mode && mode !== 'off' && { place }),
+  };
 }
 
 /** Makes the paths of the log and the audit log absolute, relative to the folder of the file. */

@@ -1,6 +1,6 @@
 /** The parts of the JSON Schema that describe files and server entries of other clients, as the reader accepts them. */
 import { foreignNames, IGNORED, NOT_CARRIED } from './aliases.ts';
-import type { Field } from './fields.ts';
+import type { Field } from './field-kinds.ts';
 import { DROPPED_KEYS, RENAMED } from './foreign-settings.ts';
 import type { JsonRecord } from './json-data.ts';
 import { TYPES } from './server-target.ts';

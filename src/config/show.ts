@@ -1,6 +1,7 @@
 /** Converts a `Config` to the equivalent canonical file for `config show`, with secrets masked. */
 import { type Config, type Filter, type Profile, SERVER_DEFAULTS, type ServerSpec } from './config.ts';
-import { type Field, SERVER, SETTINGS } from './fields.ts';
+import type { Field } from './field-kinds.ts';
+import { SERVER, SETTINGS } from './fields.ts';
 import { isRecord, type JsonRecord, own, sameJson } from './json-data.ts';
 import { isCredentialName, maskArgs, maskText, maskValue } from './redact.ts';
 import { formatDuration, formatSize } from './units.ts';

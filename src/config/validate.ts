@@ -1,7 +1,7 @@
 /** Reads a JSON value by the definition of its field: checks and converts it, and reports each mistake once. */
 import type { Place } from './config.ts';
 import type { Diagnostics } from './diagnostics.ts';
-import type { Field, Fields } from './fields.ts';
+import type { Field, Fields } from './field-kinds.ts';
 import { inside, isNote, isRecord, type JsonRecord, kindOf, listText, pathText, quoted } from './json-data.ts';
 import { didYouMean } from './nearest.ts';
 import { maskText } from './redact.ts';

@@ -2,15 +2,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Token } from '../config/config.ts';
 import { sameJson } from '../config/json-data.ts';
+import type { AccessTokens, TokenCheck } from './access-tokens.ts';
 
-/** An authorized client: the token's entry without its secret. */
+/** An authorized client: the token's entry without its secret, or the rights of an access token. */
 export interface Principal extends Omit<Token, 'token'> {}
 
 export interface Authenticator {
-  /** False if no token is configured; then every client on loopback is admitted. */
+  /** False if no token and no OAuth is configured; then every client on loopback is admitted. */
   readonly required: boolean;
-  /** Returns the principal of an `Authorization` header, or undefined. */
+  /** Returns the principal of a token of the config in an `Authorization` header, or undefined. */
   principal(header: string | undefined): Principal | undefined;
+  /**
+   * Checks the access token in an `Authorization` header that `principal` does not know. Returns undefined without OAuth
+   * or without a Bearer token, and a promise only if the check needs one.
+   */
+  accessToken(header: string | undefined, isBraked: () => boolean): TokenCheck | Promise<TokenCheck> | undefined;
   /** True if a principal is still admitted; undefined is admitted only if no token is required. */
   knows(principal: Principal | undefined): boolean;
   /** Returns the principal with the same settings and the same secret. */
@@ -22,34 +28,49 @@ export interface Authenticator {
   fingerprint(principal: Principal | undefined): string;
 }
 
-/**
- * Creates the authenticator. Tokens that are unchanged since `before` keep their principals, and with them their
- * sessions.
- */
+export interface AuthenticatorOptions {
+  /** Tokens that are unchanged since then keep their principals, and with them their sessions. */
+  before?: Pick<Authenticator, 'same'> | undefined;
+  /** Absent without OAuth. */
+  accessTokens?: AccessTokens | undefined;
+}
+
 export function createAuthenticator(
   tokens: (Principal & { secret: string })[],
-  before?: Pick<Authenticator, 'same'>,
+  { before, accessTokens }: AuthenticatorOptions = {},
 ): Authenticator {
   const known = knownTokens(tokens, before);
+  const required = known.length > 0 || accessTokens !== undefined;
   return {
-    required: known.length > 0,
-    knows: (principal) =>
-      principal === undefined ? known.length === 0 : known.some((token) => token.principal === principal),
+    required,
+    knows(principal) {
+      if (principal === undefined) return !required;
+      return known.some((token) => token.principal === principal) || accessTokens?.knows(principal) === true;
+    },
     same: (principal, hashed) =>
       known.find((token) => timingSafeEqual(token.digest, hashed) && sameJson(token.principal, principal))?.principal,
     fingerprint(principal) {
-      const token = principal && known.find((one) => one.principal === principal);
-      if (token === undefined) return '';
+      if (principal === undefined) return '';
+      const token = known.find((one) => one.principal === principal);
+      if (token === undefined) return accessTokens?.fingerprint(principal) ?? '';
       return createHash('sha256').update(token.digest).update(JSON.stringify(token.principal)).digest('base64url');
     },
     principal(header) {
-      const given = header && /^Bearer +(\S+) *$/i.exec(header)?.[1];
-      if (!given) return undefined;
+      const given = bearerOf(header);
+      if (given === undefined) return undefined;
       const hashed = digest(given);
       // Every token is compared, so that the time does not reveal which one matched.
       return known.filter((token) => timingSafeEqual(token.digest, hashed))[0]?.principal;
     },
+    accessToken(header, isBraked) {
+      const given = accessTokens && bearerOf(header);
+      return given === undefined ? undefined : accessTokens?.check(given, isBraked);
+    },
   };
+}
+
+function bearerOf(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1];
 }
 
 /**

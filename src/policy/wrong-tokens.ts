@@ -7,6 +7,8 @@ export interface WrongTokens {
    * are refused, and whether this is the first refusal.
    */
   count(address: string): Braked | undefined;
+  /** True if further wrong tokens of an address are refused now. */
+  isBraked(address: string): boolean;
 }
 
 export interface Braked {
@@ -47,6 +49,10 @@ export function createWrongTokens({
       entry.count += 1;
       if (entry.count <= limit) return undefined;
       return { wait: Math.max(1, Math.ceil((entry.until - time) / 1000)), first: entry.count === limit + 1 };
+    },
+    isBraked(address) {
+      const entry = tries.get(networkOf(address));
+      return entry !== undefined && entry.until > now() && entry.count > limit;
     },
   };
 }

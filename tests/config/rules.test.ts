@@ -298,6 +298,16 @@ describe('rule 10: an entry that would start this executable, or whose URL is ou
     expect(kept({ command: '/usr/bin/node', args: ['/app/other.js'] }, self)).toEqual(['loop', 'other']);
   });
 
+  test('node without a Node on PATH is the executable of this process', () => {
+    const home = createHome();
+    const withPath = { ...home, load: (options = {}) => home.load({ ...options, env: { PATH: home.path('none') } }) };
+    const embedded = { execPath: '/opt/mcpx', script: '/app/mcpx.cjs' };
+    const entry = { command: 'node', args: ['/app/mcpx.cjs'] };
+    expect(kept(entry, embedded, { home: withPath })).toEqual(['other']);
+    expect(kept({ ...entry, args: ['/app/server.js'] }, embedded, { home: withPath })).toEqual(['loop', 'other']);
+    expect(kept(entry, { execPath: '/opt/mcpx' }, { home: withPath })).toEqual(['loop', 'other']);
+  });
+
   test.each<[url: string, host: string, port: number, loop: boolean]>([
     ['http://localhost:3095/mcp', '127.0.0.1', 3095, true],
     ['http://[::1]:3095/mcp/work', '127.0.0.1', 3095, true],

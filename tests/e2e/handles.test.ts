@@ -1,5 +1,6 @@
 /** The gateway with few file handles: more connections than handles, more servers than handles, and everything works again afterwards. */
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { EXECUTABLE, emptyPlace, fixture, post, start, startHttp, WINDOWS } from './program.ts';
 
@@ -23,7 +24,7 @@ async function gateway(handles: number, servers: object) {
     const params = { name: 'exec', arguments: { calls, parallel: true } };
     return JSON.stringify(await post(`${url}/mcp`, 'tools/call', params, HEADERS));
   };
-  return { ...running, port: Number(new URL(url).port), exec, batch };
+  return { ...running, place, port: Number(new URL(url).port), exec, batch };
 }
 
 /** Connections that say nothing; resolves when each is connected or closed. */
@@ -74,12 +75,17 @@ few('more servers than handles: those that fit are served, the others say why, a
 
 few('more children at once than handles: calls that do not fit say why, and later ones are answered', async () => {
   const each = { command: process.execPath, args: [fixture('stdio.mjs')], share: 'call' };
-  const { exec, child } = await gateway(64, { each });
+  const { place, exec, child } = await gateway(64, { each });
   expect(await exec('each', 'sleep', { ms: 1 })).toBe('slept');
-  const storm = await Promise.all(Array.from({ length: 12 }, () => exec('each', 'sleep', { ms: 500 })));
+  const file = join(place.cwd, 'gate');
+  const calls = Array.from({ length: 12 }, () => exec('each', 'wait-for', { file }));
+  // The children that have started wait until the first call did not fit.
+  expect(await Promise.race(calls)).toContain(FULL);
+  place.file('gate', '');
+  const storm = await Promise.all(calls);
   const full = storm.filter((text) => text.includes(FULL));
-  expect(full.length).toBeGreaterThan(0);
-  expect(storm.filter((text) => text === 'slept').length).toBe(12 - full.length);
+  expect(storm.filter((text) => text === 'waited').length).toBe(12 - full.length);
+  expect(full.length).toBeLessThan(12);
   // The children of the others may still be ending.
   await expect.poll(() => exec('each', 'sleep', { ms: 1 }), { timeout: 20_000 }).toBe('slept');
   expect([child.exitCode, child.signalCode]).toEqual([null, null]);

@@ -8,7 +8,7 @@ const TOKENS = [{ name: 'alice', secret: 'a-secret' }] as Parameters<typeof crea
 
 test('a token that stays as it was keeps its principal', () => {
   const before = createAuthenticator(TOKENS);
-  const after = createAuthenticator(TOKENS, before);
+  const after = createAuthenticator(TOKENS, { before });
   const principal = before.principal('Bearer a-secret');
   expect(principal).toMatchObject({ name: 'alice' });
   expect(after.principal('Bearer a-secret')).toBe(principal);
@@ -19,7 +19,7 @@ test('an authenticator does not hold the one that it replaced', async () => {
   const collect: () => void = runInNewContext('gc');
   const replace = () => {
     const before = createAuthenticator(TOKENS);
-    return { before: new WeakRef(before), after: createAuthenticator(TOKENS, before) };
+    return { before: new WeakRef(before), after: createAuthenticator(TOKENS, { before }) };
   };
   const { before, after } = replace();
   await expect

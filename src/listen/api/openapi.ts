@@ -22,6 +22,7 @@ const MCP = { summary: 'MCP, Streamable HTTP', failures: [400, 404, 406], query:
 const MCP_POST = { ...MCP, body: 'Message', answer: 'Message' } as const;
 const SSE = { summary: 'MCP, the older HTTP+SSE; where it is switched on', failures: [404, 503], rpc: true } as const;
 const PAGED = { limit: 'how many, at most 1000', offset: 'how many to leave out' };
+const RESOURCE = { summary: 'metadata for OAuth clients (RFC 9728); where OAuth is on', answer: 'Resource' } as const;
 const INSIDE = [400, 404];
 const CHANGE = [404, 409, 422, 500];
 
@@ -87,6 +88,12 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
   'HEAD /healthz': { summary: 'liveness probe; needs no token' },
   'GET /readyz': { summary: 'readiness probe; needs no token', failures: [503] },
   'HEAD /readyz': { summary: 'readiness probe; needs no token', failures: [503] },
+  'GET /.well-known/oauth-protected-resource': RESOURCE,
+  'GET /.well-known/oauth-protected-resource/mcp': RESOURCE,
+  'GET /.well-known/oauth-protected-resource/mcp/{profile}': RESOURCE,
+  'GET /.well-known/oauth-protected-resource/api/{profile}/mcp': RESOURCE,
+  'GET /.well-known/oauth-protected-resource/sse': RESOURCE,
+  'GET /.well-known/oauth-protected-resource/sse/{profile}': RESOURCE,
   'GET /metrics': { summary: 'numbers for Prometheus; where it is switched on' },
 };
 
@@ -243,6 +250,11 @@ const SCHEMAS = {
     type: 'object',
     properties: { resources: listOf('uri'), templates: listOf('uriTemplate'), total: TOTAL },
     required: ['resources', 'templates', 'total'],
+  },
+  Resource: {
+    type: 'object',
+    properties: { resource: { type: 'string' }, authorization_servers: NAMES, scopes_supported: NAMES },
+    required: ['resource', 'authorization_servers'],
   },
   Prompts: { type: 'object', properties: { prompts: listOf('name'), total: TOTAL }, required: ['prompts', 'total'] },
   Message: { description: 'JSON-RPC as MCP has it: a message, or a list of them in revisions that have lists' },

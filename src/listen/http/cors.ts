@@ -1,5 +1,6 @@
 /** CORS for web pages of the configured origins, with preflight. https://fetch.spec.whatwg.org/#http-cors-protocol */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Origins } from './guard.ts';
 import { headersOf } from './http-response.ts';
 
 /** Response headers that a page may read. */
@@ -12,11 +13,11 @@ const MAX_AGE = '600';
  * Adds CORS headers for a listed origin; returns true if the request was a preflight, which is then answered. It must
  * be called after the Origin check.
  */
-export function crossOrigin(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): boolean {
+export function crossOrigin(request: IncomingMessage, response: ServerResponse, origins: Origins): boolean {
   const { origin } = request.headers;
-  if (origin === undefined || !origins.includes(origin)) return false;
-  response.setHeader('Access-Control-Allow-Origin', origin);
-  response.setHeader('Vary', 'Origin');
+  if (origin === undefined || !(origins === 'any' || origins.includes(origin))) return false;
+  response.setHeader('Access-Control-Allow-Origin', origins === 'any' ? '*' : origin);
+  if (origins !== 'any') response.setHeader('Vary', 'Origin');
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
     response.setHeader('Access-Control-Expose-Headers', EXPOSED);
     return false;

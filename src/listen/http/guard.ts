@@ -1,8 +1,12 @@
 /** Checks the Host and Origin of requests against DNS rebinding, and the address that the listener binds. */
 import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
+import type { Settings } from '../../config/config.ts';
 import { McpxError } from '../../errors.ts';
 import { type Authority, canonicalHost, isLoopback, isOriginOf, parseAuthority } from './authority.ts';
+
+/** Origins of web pages; `any` for routes that reveal nothing and need no token. */
+export type Origins = readonly string[] | 'any';
 
 export interface HostRules {
   /** The address from the config or the command line. */
@@ -10,7 +14,7 @@ export interface HostRules {
   /** Further host names that this gateway accepts. */
   hosts: string[];
   /** Origins of web pages that may send requests. */
-  origins: string[];
+  origins: Origins;
   /** True if a reverse proxy sets `X-Forwarded-Host`. */
   trustProxy: boolean;
   /** True if requests need no token. */
@@ -29,6 +33,20 @@ export function refuseOpenBind(host: string, hasTokens: boolean): void {
       hint: 'set MCPX_TOKEN or "http.auth.tokens" in the config, or listen on 127.0.0.1',
     },
   );
+}
+
+/** Throws if access tokens would travel without TLS, or if the clients' URL of the gateway is not known. */
+export function refuseWithoutTls({ auth, host, hosts }: Pick<Settings['http'], 'auth' | 'host' | 'hosts'>): void {
+  const { mode, url } = auth.oauth;
+  if (mode === 'off') return;
+  const no = (message: string) => {
+    const hint = 'set "http.auth.oauth.url" to the https URL of the proxy in front, or listen on 127.0.0.1 only';
+    return new McpxError('config', message, { hint });
+  };
+  if (url?.startsWith('https:')) return;
+  if (!isLoopback(host)) throw no(`OAuth on "${host}" needs TLS: access tokens would be readable on the network`);
+  if (url === null && hosts.length > 0)
+    throw no(`"http.hosts" has "${hosts[0]}", but "http.auth.oauth.url" does not say where clients find the gateway`);
 }
 
 export interface Refusal {
@@ -92,7 +110,7 @@ function isKnown({ name }: Authority, request: IncomingMessage, { host, hosts }:
 }
 
 function mayCall(origin: string | undefined, host: Authority, { origins }: HostRules): boolean {
-  return origin === undefined || origins.includes(origin) || isOriginOf(origin, host);
+  return origin === undefined || origins === 'any' || origins.includes(origin) || isOriginOf(origin, host);
 }
 
 /**

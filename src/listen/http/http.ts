@@ -5,24 +5,25 @@ import type { Settings } from '../../config/config.ts';
 import { messageOf } from '../../errors.ts';
 import { canOpen, handleLimit } from '../../file-handles.ts';
 import type { Log } from '../../observe/log.ts';
-import type { Authenticator, Principal } from '../../policy/auth.ts';
+import type { Authenticator } from '../../policy/auth.ts';
 import { INTERNAL_ERROR } from '../../wire/message.ts';
 import type { Administration, Gateway } from '../app-api.ts';
-import { type McpDeps, withinRate } from '../mcp/mcp-request.ts';
+import type { McpDeps } from '../mcp/mcp-request.ts';
 import type { SecretKey } from '../mcp/secret-key.ts';
 import type { SessionEntry } from '../mcp/sessions.ts';
 import { shareWithAccept } from './accept.ts';
-import { createTracer, type RequestTrace } from './access-log.ts';
+import { createTracer } from './access-log.ts';
+import { type Admitted, type Arrival, admit, greet } from './admit.ts';
 import { bind } from './bind.ts';
 import { answerClientError } from './client-errors.ts';
-import { boundConnections, type Connections, connectionBound, TOO_MANY } from './connection-limit.ts';
-import { crossOrigin } from './cors.ts';
+import { boundConnections, connectionBound } from './connection-limit.ts';
 import { rejectRequest, sendError } from './error-response.ts';
-import { clientAddress, malformedHost, originForm, refusal, refuseOpenBind, urlOf } from './guard.ts';
+import { clientAddress, originForm, refuseOpenBind, refuseWithoutTls, urlOf } from './guard.ts';
 import { closeIdle } from './keep-alive.ts';
 import { createMcpDeps, limitsOf } from './mcp-deps.ts';
 import { createOpenRequests } from './open-requests.ts';
-import type { Serve, Served } from './route.ts';
+import { withOwnHost } from './protected-resource.ts';
+import type { Route, Serve, Served } from './route.ts';
 import { findRoute } from './routes.ts';
 import { createSlowReaders } from './slow-readers.ts';
 import { createUnauthorized } from './unauthorized.ts';
@@ -59,8 +60,6 @@ const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds between two checks for slow requests. */
 const CHECK_INTERVAL = 5000;
 const MAX_HEADERS = 16 * 1024;
-/** Maximum number of characters of a URL. */
-const MAX_URL = 8 * 1024;
 /** File handles that must remain free when a connection is admitted. */
 const SPARE_HANDLES = 4;
 /** Milliseconds that responses in progress may take after a stop. */
@@ -70,13 +69,21 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const { gateway, settings, log } = options;
   const { host, port } = settings;
   refuseOpenBind(host, options.auth.required);
+  refuseWithoutTls(settings);
   const server = createHttpServer(options);
   const limits = { ...settings };
   const mcp = createMcpDeps(options, limits, () => served.auth);
   const { sessions } = mcp;
   const stopping = new AbortController();
   const unauthorized = createUnauthorized({ log });
-  const served: Served = { ...options, mcp, live: new Map(), unauthorized, stopping: stopping.signal };
+  const served: Served = {
+    ...options,
+    settings: withOwnHost(settings),
+    mcp,
+    live: new Map(),
+    unauthorized,
+    stopping: stopping.signal,
+  };
   const release = receiveRequests(server, served, options);
   await bind(server, host, port).catch((error) => {
     sessions.close('');
@@ -88,7 +95,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   return {
     url: urlOf(host, bound.port),
     update(settings, auth) {
-      Object.assign(served, { settings: { ...settings, host, port }, auth });
+      Object.assign(served, { settings: withOwnHost({ ...settings, host, port }), auth });
       Object.assign(limits, settings);
       Object.assign(mcp, limitsOf(settings));
       const mayStay = ({ principal, profile }: Pick<SessionEntry, 'principal' | 'profile'>) =>
@@ -146,13 +153,6 @@ function receiveRequests(server: Server, served: Served, { gateway, log, connect
   };
 }
 
-interface Arrival {
-  request: IncomingMessage;
-  response: ServerResponse;
-  trace: RequestTrace;
-  connections: Connections;
-}
-
 function exchange(arrival: Arrival, served: Served): void {
   try {
     const answering = dispatch(arrival, served);
@@ -172,18 +172,35 @@ function failed(error: unknown, { request, response, trace }: Arrival, { log }: 
 }
 
 const NO_QUERY = new URLSearchParams();
+/** The rules for paths without a route. */
+type Rules = Pick<Route, 'open' | 'anonymous' | 'anyOrigin'>;
+const NO_ROUTE: Readonly<Rules> = {};
+const ANONYMOUS: Readonly<Rules> = { anonymous: true };
 
 function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
-  const { request, response, trace } = arrival;
-  const { url = '/', method = '' } = request;
+  const { request, trace } = arrival;
+  const { url = '/' } = request;
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const found = findRoute(path, served.settings);
   trace.route = found?.route.path ?? trace.route;
-  const isAnonymous = found === undefined ? served.auth.required && isOauthPath(path) : found.route.anonymous === true;
-  const principal = found?.route.open ? greet(arrival) : admit(arrival, served, isAnonymous);
-  if (principal === 'refused') return;
+  const route = found?.route ?? (served.auth.required && isOauthPath(path) ? ANONYMOUS : NO_ROUTE);
+  const admitted = route.open ? greet(arrival) : admit(arrival, served, route);
+  if (!(admitted instanceof Promise)) return serveAdmitted(admitted, arrival, served, found);
+  return admitted.then((principal) => serveAdmitted(principal, arrival, served, found));
+}
 
+/** Serves a request that has passed the checks. */
+function serveAdmitted(
+  principal: Admitted,
+  { request, response, trace }: Arrival,
+  served: Served,
+  found: ReturnType<typeof findRoute>,
+): ReturnType<Serve> {
+  if (principal === 'refused') return;
+  const { url = '/', method = '' } = request;
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
   const isLost = path === '/' && isLostClient(method, request.headers.accept);
   if (found === undefined || isLost) return sendNotFound(response, path, served);
   const { route, parts } = found;
@@ -195,43 +212,6 @@ function dispatch(arrival: Arrival, served: Served): ReturnType<Serve> {
   }
   const query = mark < 0 ? NO_QUERY : new URLSearchParams(url.slice(mark + 1));
   return serve({ request, response, query, principal, parts, trace }, served);
-}
-
-/** Checks a request on a route that is open to every client. */
-function greet({ request, response }: Arrival): undefined | 'refused' {
-  const wrong = malformedHost(request);
-  return wrong && no(response, wrong.status, wrong);
-}
-
-/** Runs all checks and returns the authenticated client; if a check fails, sends the error and returns 'refused'. */
-function admit(
-  { request, response, trace, connections }: Arrival,
-  { settings, auth, stopping, mcp, unauthorized }: Served,
-  anonymous: boolean,
-): Principal | undefined | 'refused' {
-  const { url = '/', method = '' } = request;
-  const { host, hosts, trustProxy, cors } = settings;
-  const stranger = refusal(request, { host, hosts, trustProxy, origins: cors.origins, open: !auth.required });
-  if (stranger !== undefined) return no(response, stranger.status, stranger);
-  if (url.length > MAX_URL) return no(response, 414, `the URL is longer than ${MAX_URL} characters`);
-  if (crossOrigin(request, response, cors.origins)) return 'refused';
-  if (stopping.aborted) return no(response, 503, 'mcpx is stopping', { Connection: 'close' });
-  const principal = auth.principal(request.headers.authorization);
-  trace.principal = principal?.name;
-  if (auth.required && principal === undefined && !anonymous) {
-    unauthorized(request, response, trustProxy);
-    return 'refused';
-  }
-  const isTrusted = principal !== undefined || !auth.required;
-  if (isTrusted && !connections.accepted(request.socket, principal))
-    return no(response, 503, TOO_MANY, { 'Retry-After': '1', Connection: 'close' });
-  if (method === 'POST' && !withinRate({ response, principal }, mcp.rate)) return 'refused';
-  return principal;
-}
-
-function no(...refused: Parameters<typeof rejectRequest>): 'refused' {
-  rejectRequest(...refused);
-  return 'refused';
 }
 
 /**

@@ -46,6 +46,8 @@ export interface Route {
   open?: true;
   /** True for a route that needs no token because it reveals nothing about this gateway. */
   anonymous?: true;
+  /** True for a route that every web page may read; its responses must be the same for all. */
+  anyOrigin?: true;
   /** Returns true if the settings enable this route; absent for a route that is always enabled. */
   offered?: (settings: Settings['http']) => boolean;
 }

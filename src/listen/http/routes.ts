@@ -19,6 +19,7 @@ import { type McpDeps, type McpRequest, profileState, rejectPost } from '../mcp/
 import { sendPage } from '../page/page.ts';
 import { disabledProfile, type Reason, unknownProfile } from './error-response.ts';
 import { sendJson } from './http-response.ts';
+import { hasOAuth, RESOURCE_METADATA, resourcePath, serveResourceMetadata } from './protected-resource.ts';
 import type { Route, Serve } from './route.ts';
 
 type ServeMcp = (exchange: McpRequest, deps: McpDeps) => void | Promise<void>;
@@ -27,6 +28,11 @@ const mcp = (front?: FrontKind): Route['methods'] => ({
   POST: openMcp(servePost, front),
   GET: openMcp(serveGet, front),
   DELETE: openMcp(serveDelete, front),
+});
+const metadata = (path: string): Route => ({
+  path: `${RESOURCE_METADATA}${path}`,
+  methods: { GET: serveResourceMetadata },
+  ...{ anonymous: true, anyOrigin: true, offered: hasOAuth },
 });
 const legacySse = (settings: Settings['http']) => settings.legacySse;
 
@@ -67,6 +73,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/{profile}/tools/{server}/{tool}', methods: { POST: serveCall } },
   { path: '/healthz', methods: { GET: serveHealth, HEAD: serveHealth }, open: true },
   { path: '/readyz', methods: { GET: serveReady, HEAD: serveReady }, open: true },
+  ...['', '/mcp', '/mcp/{profile}', '/api/{profile}/mcp', '/sse', '/sse/{profile}'].map(metadata),
   { path: '/metrics', methods: { GET: serveMetrics }, offered: ({ metrics }) => metrics },
 ];
 
@@ -90,7 +97,8 @@ export function findRoute(asked: string, settings: Settings['http']): Found | un
   const path = asked.length > 1 && asked.endsWith('/') ? asked.slice(0, -1) : asked;
   const plain = PLAIN.get(path);
   if (plain !== undefined && (plain.route.offered?.(settings) ?? true)) return plain;
-  const given = path.split('/');
+  const metadataOf = resourcePath(path, settings.auth.oauth);
+  const given = (metadataOf === undefined ? path : RESOURCE_METADATA + metadataOf).split('/');
   for (const { route, segments } of ROWS) {
     const parts = segments.length === given.length ? partsOf(segments, given) : undefined;
     if (parts !== undefined && (route.offered?.(settings) ?? true)) return { route, parts };

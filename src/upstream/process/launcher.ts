@@ -1,6 +1,7 @@
 /** Detects launchers that download a server before they start it (`npx`, `uvx`, `docker run`), and their progress. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerSpec } from '../../config/config.ts';
+import { programName } from '../../config/find-program.ts';
 import type { LaunchOf } from '../transports/transport.ts';
 
 /** The maximum time of a download in ms; `startupTimeout` begins when the download has ended. */
@@ -29,8 +30,8 @@ export function launcherOf(spec: ServerSpec | LaunchOf<'stdio'>): string | undef
   if (spec.type !== 'stdio') return undefined;
   const words = [spec.command, ...spec.args];
   // Windows starts scripts with `cmd /c npx …`.
-  const [program = '', ...rest] = programOf(words[0]) === 'cmd' ? words.slice(2) : words;
-  const name = programOf(program);
+  const [program = '', ...rest] = programName(spec.command) === 'cmd' ? words.slice(2) : words;
+  const name = programName(program);
   const subcommands = Object.hasOwn(LAUNCHERS, name) ? LAUNCHERS[name] : undefined;
   if (subcommands === undefined) return undefined;
   const subcommand = rest.find((word) => !word.startsWith('-')) ?? '';
@@ -42,12 +43,7 @@ const ELSEWHERE = new Set([...CONTAINERS, 'ssh', 'kubectl', 'wsl']);
 
 /** Returns true if the server does not run as a child of the command. */
 export function runsElsewhere({ command }: LaunchOf<'stdio'>): boolean {
-  return ELSEWHERE.has(programOf(command));
-}
-
-function programOf(command = ''): string {
-  const file = command.split(/[\\/]/).at(-1) ?? '';
-  return file.toLowerCase().replace(/\.(?:cmd|exe|bat|ps1)$/, '');
+  return ELSEWHERE.has(programName(command));
 }
 
 /** Returns the ms within which a start has succeeded or failed. */

@@ -1,8 +1,9 @@
 /** Error messages for an upstream process that did not start or has exited. */
 import { existsSync } from 'node:fs';
+import { programName } from '../../config/find-program.ts';
 import { McpxError } from '../../errors.ts';
 import { isOutOfHandles, MORE_HANDLES, OUT_OF_HANDLES } from '../../file-handles.ts';
-import type { LaunchOf } from '../transports/transport.ts';
+import { type LaunchOf, MODULE_COMMAND, NODE_COMMAND } from '../transports/transport.ts';
 
 /** The number of last stderr lines that a message quotes, and the maximum length of the quote in characters. */
 const QUOTED_LINES = 5;
@@ -19,14 +20,18 @@ function reasonFor({ command, cwd }: LaunchOf<'stdio'>, error: NodeJS.ErrnoExcep
   if (error.code === 'EACCES') return [`command "${command}" may not be executed`, `chmod +x "${command}"`];
   if (isOutOfHandles(error)) return [OUT_OF_HANDLES, MORE_HANDLES];
   if (error.code !== 'ENOENT') return [`${error.code ?? error.message}`];
-  if (!/[\\/]/.test(command)) {
-    return [
-      `command "${command}" was not found`,
-      `install "${command}", or put its folder on PATH, or give its full path`,
-    ];
-  }
+  if (!/[\\/]/.test(command)) return [`command "${command}" was not found`, toInstall(command)];
   if (!existsSync(command)) return [`command "${command}" was not found`, 'correct "command" in the config'];
   return [`the interpreter that "${command}" names in its first line was not found`];
+}
+
+/** Programs of Node that have no use without it. */
+const NEEDS_NODE = new Set(['npx', 'npm', 'pnpm', 'pnpx', 'yarn']);
+
+function toInstall(command: string): string {
+  const install = `install "${command}", or put its folder on PATH, or give its full path`;
+  if (!NEEDS_NODE.has(programName(command))) return install;
+  return `${install}; "command": "node" with the path of a script needs no Node on this machine`;
 }
 
 /**
@@ -45,24 +50,33 @@ export interface Ending {
   stderr: string[];
   /** True if the process has sent a message before. */
   worked: boolean;
+  launch: Pick<LaunchOf<'stdio'>, 'command' | 'args'>;
 }
 
-export function exitFailure(name: string, { code, signal, stderr, worked }: Ending): McpxError {
+export function exitFailure(name: string, { code, signal, stderr, worked, launch }: Ending): McpxError {
   const what = signal ? `was ended by ${signal}` : code === null ? 'closed its pipes' : `exited with code ${code}`;
-  return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr)}`, {
-    hint: worked ? afterCrash(name) : beforeFirstAnswer(name),
+  const own = OWN_COMMANDS.find((command) => launch.args.includes(command));
+  const hint = own === undefined ? undefined : stderr.findLast((line) => line.startsWith(HINT));
+  return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr.filter((line) => line !== hint))}`, {
+    hint: worked ? afterCrash(name) : (hint?.slice(HINT.length) ?? beforeFirstAnswer(name, launch.command, own)),
   });
 }
+
+/** The hidden commands of mcpx that a server runs in. */
+const OWN_COMMANDS = [MODULE_COMMAND, NODE_COMMAND];
+/** The beginning of the line with which such a process says how to mend its error. */
+const HINT = 'hint: ';
 
 /** Returns the hint for a process that had worked: its command is right, so running it manually would show nothing. */
 function afterCrash(name: string): string {
   return `server "${name}" had worked until then, and is started again by itself; what it wrote before is in ~/.mcpx/logs`;
 }
 
-function beforeFirstAnswer(name: string): string {
+function beforeFirstAnswer(name: string, program: string, own: string | undefined): string {
   const environment =
     'mcpx gives it a minimal environment: name in its "env" whatever it needs beyond PATH, HOME and the like';
-  return `run the command of server "${name}" in a terminal: it has to stay and wait for input; ${environment}`;
+  const node = own === NODE_COMMAND ? `, with "${program} ${NODE_COMMAND}" in place of "node"` : '';
+  return `run the command of server "${name}" in a terminal${node}: it has to stay and wait for input; ${environment}`;
 }
 
 export function floodError(name: string, bytes: number): McpxError {
@@ -76,7 +90,7 @@ export function floodError(name: string, bytes: number): McpxError {
  * of a dump.
  */
 const CHATTER =
-  /^(npm (notice|warn|http|info|verb|sill)\b|npm error (A complete log of this run|code \d+$)|npm ERR! A complete log|\s+at \S|\s*\^+\s*$|Node\.js v\d|[{}[\](),;\s]*$|(Downloading|Downloaded|Building|Built|Installed|Resolved|Prepared|Audited)\b)/i;
+  /^(npm (notice|warn|http|info|verb|sill)\b|npm error (A complete log of this run|code \d+$)|npm ERR! A complete log|\s+at \S|\s*\^+\s*$|Node\.js v\d|build\/boot\.js:\d+$|\s+throw .*;$|[{}[\](),;\s]*$|(Downloading|Downloaded|Building|Built|Installed|Resolved|Prepared|Audited)\b)/i;
 
 /** Returns the last stderr lines for an error message; uninformative lines are omitted if others are left. */
 export function quote(stderr: string[]): string {

@@ -93,7 +93,7 @@ export function openProcess(launch: StdioLaunch, options: TransportOptions): Tra
       void ending.over.then((error) => {
         const { exitCode: code, signalCode: signal } = child;
         const failed = error ? startFailure(options.name, launch, error) : broken;
-        receiver.closed(failed ?? exitFailure(options.name, { code, signal, stderr: ring.lines(), worked }));
+        receiver.closed(failed ?? exitFailure(options.name, { code, signal, stderr: ring.lines(), worked, launch }));
       });
     },
     send(message) {

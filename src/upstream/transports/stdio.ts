@@ -1,6 +1,7 @@
 /** An upstream over stdio. If its framing is unknown, newlines come first; after silence a second process gets Content-Length frames. */
 import type { Message } from '../../wire/message.ts';
 import type { Receiver } from '../../wire/peer.ts';
+import { withOwnNode } from '../process/own-node.ts';
 import { openProcess } from '../process/process.ts';
 import { watchSilence } from './framing-detection.ts';
 import { type LaunchOf, STOP_FAST, type StopBounds, type Transport, type TransportOptions } from './transport.ts';
@@ -10,12 +11,22 @@ type StdioLaunch = LaunchOf<'stdio'>;
 /** Milliseconds that the second process has for its first message. */
 const SECOND_WAIT = 10_000;
 
-export function openStdio(launch: StdioLaunch, options: TransportOptions): Transport {
+export function openStdio(written: StdioLaunch, options: TransportOptions): Transport {
+  const launch = withNode(written, options);
   if (launch.framing === 'content-length' || options.framing === 'newline') return openProcess(launch, options);
   const { framing } = options;
   return framing === undefined
     ? openEither(launch, options)
     : { ...openProcess({ ...launch, framing }, options), framing };
+}
+
+function withNode(written: StdioLaunch, { name, log }: TransportOptions): StdioLaunch {
+  const launch = withOwnNode(written);
+  if (launch !== undefined) {
+    const node = `Node ${process.versions.node} of mcpx`;
+    log.debug(`no Node on PATH: ${node} runs the script`, { server: name });
+  }
+  return launch ?? written;
 }
 
 function openEither(launch: StdioLaunch, options: TransportOptions): Transport {

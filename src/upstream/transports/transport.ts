@@ -56,6 +56,8 @@ export const MAX_QUEUED = 2 * 1024 * 1024;
 
 /** The hidden command of this program that serves one local module on stdin and stdout. */
 export const MODULE_COMMAND = '__module';
+/** The hidden command of the executable that runs a script as Node does. */
+export const NODE_COMMAND = '__node';
 
 /** A transport with the HTTP status of its refusal. */
 export interface Refusable extends Transport {

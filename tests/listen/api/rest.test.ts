@@ -370,10 +370,11 @@ describe('the OpenAPI document', () => {
 
   test('no row hides another: each path finds its own', async () => {
     const { findRoute } = await import('../../../src/listen/http/routes.ts');
-    const { settings } = loadConfig({ files: [], env: {} }).config;
+    const { http } = loadConfig({ files: [], env: {} }).config.settings;
+    const auth = { ...http.auth, oauth: { ...http.auth.oauth, mode: 'builtin' as const } };
     for (const { path } of ROUTES) {
       const concrete = path.replace(/\{\w+\}/g, 'x');
-      expect(findRoute(concrete, { ...settings.http, legacySse: true })?.route.path).toBe(path);
+      expect(findRoute(concrete, { ...http, auth, legacySse: true })?.route.path).toBe(path);
     }
   });
 });

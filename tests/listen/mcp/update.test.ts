@@ -16,7 +16,7 @@ test('a token that is the same keeps its sessions; one that is gone loses them, 
   const stream = await dropped?.get();
   const events = await send(url.replace(/mcp$/, 'api/events'), { method: 'GET', headers: bearer('d') });
   expect((await events.next())?.event).toBe('status');
-  listener.update({ ...DEFAULTS.http, port: 0 }, createAuthenticator([keep], before));
+  listener.update({ ...DEFAULTS.http, port: 0 }, createAuthenticator([keep], { before }));
   expect((await kept?.post(call('hi')))?.status).toBe(200);
   expect((await dropped?.post(call('hi')))?.status).toBe(401);
   expect(await stream?.next()).toBeUndefined();
@@ -27,7 +27,7 @@ test('a token with other rights is another token: its sessions begin anew', asyn
   const before = createAuthenticator([token('ci', 'c')]);
   const { url, listener } = await stage({ hi: () => ({ content: [] }) }, { auth: before });
   const client = await connect(url, { headers: bearer('c') });
-  const narrowed = createAuthenticator([token('ci', 'c', { tools: { deny: ['x'] } })], before);
+  const narrowed = createAuthenticator([token('ci', 'c', { tools: { deny: ['x'] } })], { before });
   listener.update({ ...DEFAULTS.http, port: 0 }, narrowed);
   expect((await client.post(call('hi'))).status).toBe(404);
 });

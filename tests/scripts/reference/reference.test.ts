@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DOCUMENT, type Field, PROFILE, SERVER } from '../../../src/config/fields.ts';
+import type { Field } from '../../../src/config/field-kinds.ts';
+import { DOCUMENT, PROFILE, SERVER } from '../../../src/config/fields.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PAGES = ['docs/configuration.md', 'docs/zh-CN/configuration.md'];

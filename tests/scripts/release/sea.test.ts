@@ -9,6 +9,10 @@ describe('the executable', () => {
     expect(template.execArgvExtension).toBe('none');
   });
 
+  it('leaves every word of the command line to mcpx: Node itself would read --env-file', () => {
+    expect(template.execArgv?.at(-1)).toBe('--');
+  });
+
   it('trusts the certificates of the system and honours its proxy', () => {
     expect(template.execArgv).toEqual(expect.arrayContaining(['--use-system-ca', '--use-env-proxy']));
   });
