@@ -78,6 +78,10 @@ export const COMMANDS: Command[] = [
       JSON_OUT,
       { flags: '--args <json>', doc: 'arguments: a JSON object, @file, or - for stdin' },
       { flags: '--select <expression>', doc: 'print only this part of the result (a JMESPath expression)' },
+      {
+        flags: '--timeout <duration>',
+        doc: 'stop after this time, such as 30s or 5m (default: "timeout" of the server)',
+      },
       { flags: '-y, --yes', doc: 'skip the confirmation that "policy.confirm" requires' },
     ],
     examples: ["mcpx exec --demo math.calculate expression='6 * 7'"],

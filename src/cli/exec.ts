@@ -2,50 +2,89 @@
 import { readFileSync } from 'node:fs';
 import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
-import { EXIT_CODES, McpxError, messageOf } from '../errors.ts';
+import { formatDuration, MAX_DURATION, parseDuration } from '../config/units.ts';
+import { EXIT_CODES, McpxError, messageOf, RpcError } from '../errors.ts';
 import { givenBy, ownTextOf, partOf, readResult } from '../front/compact/result-values.ts';
 import { compileProjection, type Projection } from '../front/compact/select.ts';
 import { type Located, locate } from '../front/compact/tool-target.ts';
+import { renderTool } from '../render/typescript.ts';
 import type { ToolResult } from '../router/router.ts';
 
-import { isRecord, type Params } from '../wire/message.ts';
+import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
 import { confirmOnTerminal } from './ask-confirmation.ts';
 import type { Flags, Invocation } from './command.ts';
-import { sourceFlags, splitTarget, withApp } from './command-app.ts';
-import { blockText } from './content-lines.ts';
+import { readConfig, sourceFlags, splitTarget, withAppOf } from './command-app.ts';
 import { parseJson, readPair } from './key-value-arguments.ts';
-import { paint, print, printJson } from './output.ts';
+import { isWaitShown, paint, print, printJson, showWait } from './output.ts';
 import { type Aside, whileWaiting } from './progress.ts';
 import { listAll, reportUnreachable } from './reachable-servers.ts';
+import { resultText, valueText } from './result-text.ts';
 import { status } from './status-lines.ts';
 
 export function run(invocation: Invocation): Promise<number> {
-  const { args, flags, stop } = invocation;
+  const { args, flags } = invocation;
   const [target = '', ...pairs] = args;
   const given = { ...readArgs(flags.value('args')), ...Object.fromEntries(pairs.map(readPair)) };
-  return withApp(invocation, async (app, config) => {
-    const select = flags.has('select') ? await compileProjection(flags.value('select')) : undefined;
-    const { server, tool } = await findTarget(target, app, { config, flags, stop });
-    const confirm = confirmOnTerminal(flags, stop);
-    const call = (aside: Aside) =>
-      app.router().call({
-        server,
-        tool,
-        arguments: given,
-        caller: { key: 'cli', capabilities: {} },
-        signal: stop,
-        progress: showProgress,
-        noted: (notes) => status.info(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
-        confirm: (question) => aside(confirm(question)),
-      });
-    const result = await whileWaiting(`running ${target}`, call, stop).catch((error: unknown) => {
-      throw withInspectHint(error, `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`);
+  const limit = readTimeout(flags.value('timeout'));
+  const config = withTimeout(readConfig(flags), limit);
+  const late = limit === undefined ? undefined : AbortSignal.timeout(limit);
+  const stop = late === undefined ? invocation.stop : AbortSignal.any([invocation.stop, late]);
+  const work = (app: App) => callTool(app, { config, flags, stop, target, given });
+  return withAppOf(config, invocation, work, 'stored').catch((error: unknown) => {
+    if (late?.aborted !== true || invocation.stop.aborted) throw error;
+    throw new McpxError('timeout', `"${target}" was stopped after ${formatDuration(limit ?? 0)}`, {
+      hint: 'set a longer --timeout',
+      cause: error,
     });
-    if (select !== undefined && result.isError !== true) return showPart(result, select, flags);
-    if (flags.has('json')) await printJson(result);
-    else await show(result);
-    return result.isError === true ? EXIT_CODES.tool : 0;
   });
+}
+
+interface Wanted extends Pick<Invocation, 'flags' | 'stop'> {
+  config: Config;
+  target: string;
+  given: Params;
+}
+
+async function callTool(app: App, { config, flags, stop, target, given }: Wanted): Promise<number> {
+  const select = flags.has('select') ? await compileProjection(flags.value('select')) : undefined;
+  const { server, tool } = await findTarget(target, app, { config, flags, stop });
+  const confirm = confirmOnTerminal(flags, stop);
+  const call = (aside: Aside) =>
+    app.router().call({
+      server,
+      tool,
+      arguments: given,
+      caller: { key: 'cli', capabilities: {} },
+      signal: stop,
+      progress: showProgress,
+      noted: (notes) => status.info(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
+      confirm: (question) => aside(confirm(question)),
+    });
+  const result = await whileWaiting(`running ${target}`, call, stop).catch(async (error: unknown) => {
+    throw await withSignature(error, app, { server, tool, flags });
+  });
+  if (select !== undefined && result.isError !== true) return showPart(result, select, flags);
+  if (flags.has('json')) await printJson(result);
+  else if (result.isError === true) status.error(resultText(result));
+  else await print(resultText(result));
+  return result.isError === true ? EXIT_CODES.tool : 0;
+}
+
+function readTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
+  if (ms !== undefined && ms > 0 && ms <= MAX_DURATION) return ms;
+  throw new McpxError('usage', `"${text}" is not a duration`, { hint: 'write --timeout 30s, 5m or 1h' });
+}
+
+/** Returns the config with the limit as the timeout of calls, which may be shorter. */
+function withTimeout(config: Config, limit: number | undefined): Config {
+  if (limit === undefined) return config;
+  const profiles = config.profiles.map((profile) => ({
+    ...profile,
+    servers: profile.servers.map((spec) => ({ ...spec, timeout: limit })),
+  }));
+  return { ...config, profiles };
 }
 
 /** Finds a tool by `server.tool`, or by its name alone if only one server has it. */
@@ -70,9 +109,20 @@ async function findTarget(
   }
 }
 
-function withInspectHint(error: unknown, hint: string): unknown {
-  if (!(error instanceof McpxError) || error.code !== 'arguments') return error;
-  return new McpxError(error.code, error.message, { hint, cause: error });
+/** Adds the signature of the tool to an error about its arguments, of mcpx or of the server. */
+async function withSignature(
+  error: unknown,
+  app: App,
+  { server, tool, flags }: { server: string; tool: string; flags: Flags },
+): Promise<unknown> {
+  const isServers = error instanceof RpcError && error.code === INVALID_PARAMS;
+  if (!isServers && !(error instanceof McpxError && error.code === 'arguments')) return error;
+  const definition = await app.router().tool(server, tool);
+  const signature = renderTool(definition, { form: 'short', maxDescription: 0 });
+  return new McpxError('arguments', `${messageOf(error)}\n\n${signature}`, {
+    hint: `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`,
+    cause: error,
+  });
 }
 
 function readArgs(text: string | undefined): Params {
@@ -101,20 +151,14 @@ async function showPart(result: ToolResult, select: Projection, flags: Flags): P
   }
   const { part, isFromLines } = partOf(givenBy(reading), select);
   const text = ownTextOf(part, isFromLines);
-  if (text !== undefined && !flags.has('json')) await print(text);
-  else await printJson(part);
+  if (flags.has('json')) await printJson(part);
+  else await print(text ?? valueText(part));
   return 0;
-}
-
-/** Prints a result to stdout, or to stderr if the tool reported an error. */
-async function show(result: ToolResult): Promise<void> {
-  const blocks = Array.isArray(result.content) ? result.content.map(blockText) : [];
-  const text = blocks.length > 0 ? blocks.join('\n') : JSON.stringify(result.structuredContent ?? {}, null, 2);
-  if (result.isError === true) status.error(text);
-  else await print(text);
 }
 
 function showProgress({ progress, total, message }: Params): void {
   const of = total === undefined ? '' : `/${total}`;
-  status.start(`progress ${progress}${of}${message === undefined ? '' : ` ${message}`}`);
+  const text = `progress ${progress}${of}${message === undefined ? '' : ` ${message}`}`;
+  if (isWaitShown()) showWait(text);
+  else status.start(text);
 }

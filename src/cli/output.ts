@@ -3,9 +3,11 @@ import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 import { tableText } from '../render/columns.ts';
+import { createSpinner } from './spinner.ts';
 
 /** Prints the result of a command. Resolves when it is written, so that an exit cannot truncate it. */
 export function print(text: string): Promise<void> {
+  eraseWait();
   return new Promise((resolve) => {
     process.stdout.write(text.endsWith('\n') ? text : `${text}\n`, () => resolve());
   });
@@ -13,6 +15,7 @@ export function print(text: string): Promise<void> {
 
 /** Like `print`, without changing the content. */
 export function printExactly(content: Uint8Array | string): Promise<void> {
+  eraseWait();
   return new Promise((resolve) => {
     process.stdout.write(content, () => resolve());
   });
@@ -34,8 +37,26 @@ export function takeStdout(): Writable {
   return new Writable({ write: (chunk: Buffer, _encoding, done) => void write(chunk, done) });
 }
 
+const spinner = createSpinner(process.stderr);
+
+/** Shows a text on stderr for as long as a command waits; undefined ends it. Only for terminals. */
+export function showWait(text: string | undefined): void {
+  if (text === undefined) spinner.stop();
+  else spinner.start(text);
+}
+
+/** True while a wait is shown, whose text may be replaced. */
+export function isWaitShown(): boolean {
+  return spinner.isRunning;
+}
+
+function eraseWait(): void {
+  if (spinner.isRunning) spinner.erase();
+}
+
 /** Prints a line to stderr. */
 export function note(text: string): void {
+  eraseWait();
   process.stderr.write(`${text}\n`);
 }
 

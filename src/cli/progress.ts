@@ -1,9 +1,11 @@
-/** Waits for servers: prints a line on a terminal if the wait is long, and ends when the command is stopped. */
+/** Waits for servers: shows on a terminal what a long wait is for, and ends when the command is stopped. */
+import { environmentOf, isAutomated, lookup } from '../config/environment.ts';
 import { McpxError } from '../errors.ts';
+import { showWait } from './output.ts';
 import { status } from './status-lines.ts';
 
-/** Milliseconds before a wait is reported. */
-const PATIENCE = 500;
+/** Milliseconds before a wait is shown. */
+const PATIENCE = 200;
 
 /** Waits for the user's answer on the terminal and prints no progress lines meanwhile. */
 export type Aside = <A>(asked: Promise<A>) => Promise<A>;
@@ -17,10 +19,14 @@ export async function whileWaiting<T>(
   let over = false;
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
-    if (process.stderr.isTTY === true && !over) timer = setTimeout(() => status.start(`${text} …`), PATIENCE);
+    if (process.stderr.isTTY === true && !over) timer = setTimeout(() => begun(`${text} …`), PATIENCE);
+  };
+  const end = () => {
+    clearTimeout(timer);
+    showWait(undefined);
   };
   const aside: Aside = (asked) => {
-    clearTimeout(timer);
+    end();
     return asked.finally(begin);
   };
   let giveUp: () => void = () => undefined;
@@ -34,9 +40,16 @@ export async function whileWaiting<T>(
     return await Promise.race([typeof work === 'function' ? work(aside) : work, stopped]);
   } finally {
     over = true;
-    clearTimeout(timer);
+    end();
     stop.removeEventListener('abort', giveUp);
   }
+}
+
+/** Shows a spinner; a line where nobody watches it, or on a terminal that cannot move its cursor. */
+function begun(text: string): void {
+  const world = environmentOf();
+  if (isAutomated(world) || lookup('TERM', world) === 'dumb') status.start(text);
+  else showWait(text);
 }
 
 export function whileStarting<T>(server: string, work: Promise<T>, stop: AbortSignal): Promise<T> {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
-import { environmentOf, lookup } from '../config/environment.ts';
+import { environmentOf, isAutomated, lookup } from '../config/environment.ts';
 import { McpxError } from '../errors.ts';
 
 /** The streams for a question; it is interactive if both are a terminal. */
@@ -39,9 +39,11 @@ export async function askOnTerminal(
   return answer;
 }
 
-/** True if a question can be asked: both streams are a terminal, and MCPX_NO_INPUT is not set. */
+/** True if a question can be asked: both streams are a terminal, and neither MCPX_NO_INPUT nor CI is set. */
 export function isInteractive({ input, output }: Terminal = TERMINAL): boolean {
-  return input.isTTY === true && output.isTTY === true && !lookup('MCPX_NO_INPUT', environmentOf());
+  const world = environmentOf();
+  const isAttended = !lookup('MCPX_NO_INPUT', world) && !isAutomated(world);
+  return input.isTTY === true && output.isTTY === true && isAttended;
 }
 
 /** Asks a question whose usual answer is no. Throws `cancelled` with the message for Ctrl-C and the signal. */

@@ -30,6 +30,12 @@ export function lookup(name: string, { env, platform }: Pick<Environment, 'env' 
   return actual === undefined ? undefined : env[actual];
 }
 
+/** True if a build server runs the program: nobody answers a question there, and nobody watches a progress. */
+export function isAutomated(world: Pick<Environment, 'env' | 'platform'>): boolean {
+  const ci = lookup('CI', world);
+  return ci !== undefined && !/^(?:|0|false)$/i.test(ci);
+}
+
 export function pathsOf({ platform }: Pick<Environment, 'platform'>): typeof posix {
   return platform === 'win32' ? win32 : posix;
 }

@@ -1,5 +1,6 @@
-/** The line about a long wait, on a terminal. */
+/** The spinner or the line about a long wait, on a terminal. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { note } from '../../src/cli/output.ts';
 import { whileWaiting } from '../../src/cli/progress.ts';
 import { captureOutput } from '../setup/output.ts';
 
@@ -27,15 +28,60 @@ function held<T>() {
   return { promise, resolve };
 }
 
-test('comes once, when it takes a while', async () => {
+const ERASE = '\r\u001B[K';
+/** The frame at that place, as it is drawn. */
+const frame = (index: number, text: string) =>
+  `${ERASE}${(process.platform === 'win32' ? '-\\|/' : '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏')[index]} ${text}`;
+
+test('a spinner comes after 200 ms, turns, and leaves nothing', async () => {
   const { promise, resolve } = held<number>();
   const waiting = whileWaiting('running it', promise, never());
-  await vi.advanceTimersByTimeAsync(499);
+  await vi.advanceTimersByTimeAsync(199);
   expect(shown.stderr).toBe('');
-  await vi.advanceTimersByTimeAsync(5000);
-  expect(shown.stderr).toBe('running it …\n');
+  await vi.advanceTimersByTimeAsync(1);
+  expect(shown.stderr).toBe(frame(0, 'running it …'));
+  await vi.advanceTimersByTimeAsync(80);
+  expect(shown.stderr).toBe(frame(0, 'running it …') + frame(1, 'running it …'));
   resolve(1);
   expect(await waiting).toBe(1);
+  expect(shown.stderr.endsWith(`running it …${ERASE}`)).toBe(true);
+  const length = shown.stderr.length;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(shown.stderr).toHaveLength(length);
+});
+
+test('another line erases the spinner first, and the next frame draws it again', async () => {
+  const work = held<number>();
+  const waiting = whileWaiting('running it', work.promise, never());
+  await vi.advanceTimersByTimeAsync(200);
+  note('a note');
+  await vi.advanceTimersByTimeAsync(80);
+  expect(shown.stderr).toBe(`${frame(0, 'running it …')}${ERASE}a note\n${frame(1, 'running it …')}`);
+  work.resolve(1);
+  await waiting;
+});
+
+test.each([
+  ['CI', '1'],
+  ['TERM', 'dumb'],
+])('with %s=%s it is one line', async (name, value) => {
+  vi.stubEnv(name, value);
+  const work = held<number>();
+  const waiting = whileWaiting('running it', work.promise, never());
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(shown.stderr).toBe('running it …\n');
+  work.resolve(1);
+  await waiting;
+});
+
+test('without a terminal nothing is shown', async () => {
+  process.stderr.isTTY = false;
+  const work = held<number>();
+  const waiting = whileWaiting('running it', work.promise, never());
+  await vi.advanceTimersByTimeAsync(5000);
+  work.resolve(1);
+  await waiting;
+  expect(shown.stderr).toBe('');
 });
 
 test('waits for the answer to a question, and then for as long as ever', async () => {
@@ -45,8 +91,8 @@ test('waits for the answer to a question, and then for as long as ever', async (
   await vi.advanceTimersByTimeAsync(5000);
   expect(shown.stderr).toBe('');
   question.resolve('yes');
-  await vi.advanceTimersByTimeAsync(500);
-  expect(shown.stderr).toBe('running it …\n');
+  await vi.advanceTimersByTimeAsync(200);
+  expect(shown.stderr).toBe(frame(0, 'running it …'));
   work.resolve(1);
   expect(await waiting).toBe(1);
 });

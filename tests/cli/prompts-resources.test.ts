@@ -174,7 +174,8 @@ describe('exec --select', () => {
   test.each([
     [['number'], 'ff\n'],
     [['number', '--json'], '"ff"\n'],
-    [['{n: number}'], '{\n  "n": "ff"\n}\n'],
+    [['{n: number}'], '{"n":"ff"}\n'],
+    [['@'], '{"number":"ff"}\n'],
     [['nothing'], 'null\n'],
   ])('%j prints the part alone', async (words, expected) => {
     expect(await mcpx('exec', '--demo', 'math.convert_base', 'number=255', 'to=16', '--select', ...words)).toBe(0);

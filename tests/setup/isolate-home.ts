@@ -1,4 +1,4 @@
-/** Moves HOME, XDG and MCPX_* to a throw-away folder before any test module loads, so that no test sees or touches real files; no proxy either. `MCPX_CATALOGS` is for the tests. */
+/** Moves HOME, XDG and MCPX_* to a throw-away folder before any test module loads, so that no test sees or touches real files; no proxy, language or build server either. `MCPX_CATALOGS` is for the tests. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { afterAll } from 'vitest';
 const home = mkdtempSync(join(tmpdir(), 'mcpx-home-'));
 
 for (const name of Object.keys(process.env)) {
-  if (/^(MCPX_(?!CATALOGS$)|XDG_|(https?|all|no)_proxy$)/i.test(name)) delete process.env[name];
+  if (/^(MCPX_(?!CATALOGS$)|XDG_|(https?|all|no)_proxy$|LANG$|LC_|CI$)/i.test(name)) delete process.env[name];
 }
 Object.assign(process.env, {
   HOME: home,

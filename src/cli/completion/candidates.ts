@@ -41,6 +41,7 @@ const PLACEHOLDERS: ReadonlyMap<string, (context: Context) => Candidate[]> = new
   (context: Context) => Candidate[]
 >([
   ['server', ({ values, flags }) => values.servers(flags)],
+  ['servers', ({ values, flags }) => values.servers(flags)],
   ['target', ({ values, prefix, flags }) => values.tools(prefix, flags)],
   ['prompt', ({ values, prefix, flags }) => values.prompts(prefix, flags)],
   ['uri', ({ values, flags }) => values.uris(flags)],
@@ -49,6 +50,9 @@ const PLACEHOLDERS: ReadonlyMap<string, (context: Context) => Candidate[]> = new
   ['config', ({ values, prefix }) => values.files(prefix)],
   ['file', ({ values, prefix }) => values.files(prefix)],
   ['profile', ({ values, flags }) => values.profiles(flags)],
+  // A new name cannot be known; `add` also takes a file.
+  ['name', ({ values, prefix }) => (/^[./~]/.test(prefix) ? values.files(prefix) : [])],
+  ['type', () => words(['stdio', 'http', 'sse', 'ws', 'module', 'builtin'])],
   ['shell', () => words(SHELLS)],
   ['level', () => words(['silent', 'error', 'warn', 'info', 'debug'])],
   ['kind', () => words(['compact', 'aggregate'])],

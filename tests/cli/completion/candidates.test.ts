@@ -70,6 +70,14 @@ const CASES: [typed: string[], values: string[]][] = [
   [['exec', '--', '--j'], []],
   [['nonsense', ''], []],
   [['completion', 'f'], ['fish']],
+  [['remove', 'g'], ['git-hub']],
+  [['export', 'files', 'g'], ['git-hub']],
+  [['add', 'new'], []],
+  [['add', './'], ['./x.json']],
+  [
+    ['add', 'new', '--type', 's'],
+    ['stdio', 'sse'],
+  ],
 ];
 
 describe('the words at the cursor', () => {
