@@ -199,7 +199,9 @@ export const SETTINGS = {
   }),
   stats: flag('Count calls and saved tokens.'),
   watch: flag('Reload when this file changes.'),
-  offline: flag('Contact nothing but loopback.'),
+  offline: flag(
+    'Contact nothing but loopback, and let `npx`, `uvx`, `docker run` and similar commands download nothing.',
+  ),
 } as const satisfies Record<keyof Settings, Field>;
 
 /** All top-level keys of a config file. */

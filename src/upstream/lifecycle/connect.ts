@@ -17,6 +17,7 @@ import { createRedactor } from '../secret-redactor.ts';
 import type { Transport } from '../transports/transport.ts';
 import { openTransport } from '../transports/transports.ts';
 import type { Link } from './link.ts';
+import { explainOffline, stayOffline } from './offline.ts';
 import { limitStart, type StartLimit } from './start-timeout.ts';
 
 export interface LinkOptions {
@@ -51,11 +52,11 @@ const MAX_INCOMING = 256;
 
 export async function openLink(options: LinkOptions): Promise<Link> {
   const { spec, settings, log, signal, opened, handlers, workspaceFolder, stderr } = options;
-  const { secrets, ...launch } = resolveLaunch(spec, {
+  const { secrets, ...resolved } = resolveLaunch(spec, {
     inheritEnv: settings.connect.inheritEnv,
     ...(workspaceFolder !== undefined && { workspaceFolder }),
   });
-  if (settings.offline && 'url' in launch) stayHome(spec, launch.url);
+  const launch = settings.offline ? stayOffline(spec, resolved) : resolved;
   const authorization = authorizationOf(spec.name, launch, options.authorize);
   const redactor = createRedactor(secrets, authorization.secrets);
   const { messageBytes: maxBytes } = settings.limits;
@@ -108,7 +109,8 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     const learned = { ...(found && { transport: found }), ...(framing && { framing }) };
     return { peer, transport, handshake: { ...hello, ...learned, conversation: randomUUID() } };
   } catch (error) {
-    throw redactor.error(describe(spec, { transport, noise, limit }, error) as Error);
+    const described = describe(spec, { transport, noise, limit }, error);
+    throw redactor.error((settings.offline ? explainOffline(spec, described) : described) as Error);
   } finally {
     limit.end();
   }
@@ -118,15 +120,6 @@ function authorizationOf(name: string, launch: Launch, authorize?: Authorize): A
   if (!('url' in launch)) return staticAuthorization({}, name);
   const { headers } = launch;
   return authorize === undefined ? staticAuthorization(headers, name) : authorize({ name, ...launch });
-}
-
-/** Rejects a remote URL in offline mode; loopback URLs are still allowed. */
-function stayHome({ name }: ServerSpec, url: string): void {
-  const { hostname } = new URL(url);
-  if (/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)) return;
-  throw new McpxError('config', `server "${name}" is not contacted: mcpx is offline`, {
-    hint: 'set "offline": false in the config, or unset MCPX_OFFLINE',
-  });
 }
 
 /**
