@@ -29,7 +29,7 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
 const LAYERS = [
   ['cancel-signal', 'errors', 'version', 'lossless-json', 'invisible-characters'],
   ['files', 'slot-map', 'bounded-map', 'event-loop'],
-  ['file-handles'],
+  ['file-handles', 'private-file'],
   ['observe'],
   ['config'],
   ['wire', 'policy', 'render', 'client-config', 'server-packages'],
@@ -196,6 +196,7 @@ const EXCEPTIONS = [
   'front/compact/select.ts',
   'front/compact/tool-definitions.ts',
   'listen/http/guard.ts',
+  'listen/http/protected-resource.ts',
   'upstream/process/orphans.ts',
   'upstream/sharing/pool-entry.ts',
   'upstream/transports/module-server.ts',

@@ -1,10 +1,10 @@
 /** The file with the sign-ins of this user (`~/.mcpx/tokens.json`, mode 0600): read often, changed under a lock. */
 import { createHash } from 'node:crypto';
-import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { McpxError, messageOf } from '../../errors.ts';
-import { codeOf, ensureFolder, readIfPresent, withLock, writeFileAtomic } from '../../files.ts';
+import { codeOf, withLock } from '../../files.ts';
 import type { Log } from '../../observe/log.ts';
+import { createPrivateFile } from '../../private-file.ts';
 
 /** How mcpx is known to an authorization server. */
 export interface StoredClient {
@@ -57,28 +57,16 @@ export interface TokenFile {
 const LOCK_WAIT = 60_000;
 
 export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile {
-  let seen = '';
-  let signIns: SignIn[] = [];
+  const stored = createPrivateFile<Stored>({
+    ...{ file, parse, empty: { version: 1, signIns: [] } },
+    remedy: 'Sign in again with mcpx login',
+    warn: (message) => log.warn(message),
+  });
   /** Sign-ins that could not be written: this process keeps them, so that a call still works. */
   const unwritten = new Map<string, SignIn>();
 
-  /** Reads the file again only if another process has replaced it. */
-  const read = (): SignIn[] => {
-    const stat = statSync(file, { throwIfNoEntry: false });
-    const stamp = stat === undefined ? '' : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
-    if (stamp === seen) return signIns;
-    signIns = load(file, log);
-    seen = stamp;
-    return signIns;
-  };
-
-  const change = (edit: (current: SignIn[]) => SignIn[]) => {
-    ensureFolder(dirname(file));
-    return withLock(file, () => {
-      const text = JSON.stringify({ version: 1, signIns: edit(load(file, log)) }, null, 2);
-      writeFileAtomic(file, `${text}\n`);
-    });
-  };
+  const change = (edit: (current: SignIn[]) => SignIn[]) =>
+    stored.change(({ signIns }) => ({ version: 1, signIns: edit(signIns) }));
 
   const replace = (signIn: SignIn) => (current: SignIn[]) => [
     ...current.filter((other) => keyOf(other) !== keyOf(signIn) && !isRenewed(other, signIn)),
@@ -86,8 +74,8 @@ export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile
   ];
 
   const all = () => {
-    const stored = read();
-    return unwritten.size === 0 ? stored : [...unwritten.values()].reduce((list, one) => replace(one)(list), stored);
+    const { signIns } = stored.read();
+    return unwritten.size === 0 ? signIns : [...unwritten.values()].reduce((list, one) => replace(one)(list), signIns);
   };
 
   return {
@@ -146,42 +134,15 @@ function notWritten(file: string, error: unknown): string {
   return `the sign-in cannot be stored in "${file}" (${codeOf(error) ?? messageOf(error)}): it ends with this process. Make the file writable and run mcpx login again`;
 }
 
-/** Returns the sign-ins of the file. A file that is not valid is moved aside, never overwritten. */
-function load(file: string, log: Pick<Log, 'warn'>): SignIn[] {
-  const { mode } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0 };
-  // Windows has no such permission bits.
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0) makePrivate(file, log);
-  const text = readIfPresent(file);
-  if (text === undefined) return [];
-  try {
-    const { signIns } = JSON.parse(text) as { signIns: unknown };
-    if (!Array.isArray(signIns)) throw new McpxError('config', 'it has no list of sign-ins');
-    return signIns.filter(isSignIn);
-  } catch (error) {
-    setAside(file, text, error, log);
-    return [];
-  }
+interface Stored {
+  version: 1;
+  signIns: SignIn[];
 }
 
-function setAside(file: string, text: string, error: unknown, log: Pick<Log, 'warn'>): void {
-  const aside = `${file}.damaged`;
-  try {
-    rmSync(aside, { force: true });
-    // Another process may have replaced the file meanwhile.
-    if (readIfPresent(file) === text) renameSync(file, aside);
-    log.warn(`"${file}" is not valid (${messageOf(error)}); it is now "${aside}". Sign in again with mcpx login`);
-  } catch {
-    log.warn(`"${file}" is not valid (${messageOf(error)}) and cannot be moved. Delete it and run mcpx login`);
-  }
-}
-
-function makePrivate(file: string, log: Pick<Log, 'warn'>): void {
-  try {
-    chmodSync(file, 0o600);
-    log.warn(`other users could read "${file}"; its mode is 0600 now`);
-  } catch {
-    log.warn(`other users can read "${file}", and its mode cannot be changed`);
-  }
+function parse(value: unknown): Stored {
+  const { signIns } = value as Partial<Stored>;
+  if (!Array.isArray(signIns)) throw new McpxError('config', 'it has no list of sign-ins');
+  return { version: 1, signIns: signIns.filter(isSignIn) };
 }
 
 function isSignIn(value: unknown): value is SignIn {
