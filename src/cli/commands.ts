@@ -216,6 +216,14 @@ export const COMMANDS: Command[] = [
     load: () => import('./logout.ts'),
   },
   {
+    usage: 'grants',
+    summary: 'list the OAuth clients that may use the gateway, or revoke a grant',
+    group: 'Configure',
+    options: [{ flags: '--revoke <id>', doc: 'end this grant and its tokens; "all" ends every grant' }, JSON_OUT],
+    examples: ['mcpx grants', 'mcpx grants --revoke 3f9a1c02de'],
+    load: () => import('./grants.ts'),
+  },
+  {
     usage: 'lock',
     summary: 'record the definition of every tool, and show or accept changes',
     group: 'Configure',

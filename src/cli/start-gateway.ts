@@ -13,6 +13,7 @@ import { createSecretKey } from '../listen/mcp/secret-key.ts';
 import type { Log } from '../observe/log.ts';
 import type { AccessTokens } from '../policy/access-tokens.ts';
 import { createAuthenticator } from '../policy/auth.ts';
+import { openAuthorizationServer, serverSettings } from './gateway-oauth-server.ts';
 
 export interface OpenGateway {
   listener: HttpListener;
@@ -27,23 +28,29 @@ export async function openGateway(
   more: { log: Log; admin?: Administration },
 ): Promise<OpenGateway> {
   const { http } = config.settings;
-  let auth = createAuthenticator(resolveTokens(http.auth.tokens), { accessTokens: accessTokensOf(http) });
   // The demo writes no files.
   const isKept = config.files.length > 0;
   const file = isKept ? secretKeyFile(environmentOf()) : undefined;
   const endedFolder = isKept ? join(sessionsFolder(environmentOf()), 'ended') : undefined;
   const secretKey = createSecretKey({ file, log: more.log });
-  const listener = await listenHttp({ gateway: app, settings: http, auth, secretKey, endedFolder, ...more });
+  const authorizationServer = openAuthorizationServer(config, { secretKey, log: more.log });
+  let auth = createAuthenticator(resolveTokens(http.auth.tokens), {
+    accessTokens: accessTokensOf(http, authorizationServer),
+  });
+  const kept = { secretKey, endedFolder, authorizationServer };
+  const listener = await listenHttp({ gateway: app, settings: http, auth, ...kept, ...more });
   app.start();
   return {
     listener,
     prepare({ settings }) {
-      const accessTokens = accessTokensOf(settings.http);
+      const serverNext = serverSettings(settings);
+      const accessTokens = accessTokensOf(settings.http, authorizationServer);
       const next = createAuthenticator(resolveTokens(settings.http.auth.tokens), { before: auth, accessTokens });
       refuseOpenBind(http.host, next.required);
       refuseWithoutTls({ ...settings.http, host: http.host });
       return () => {
         auth = next;
+        authorizationServer.configure(serverNext);
         listener.update(settings.http, next);
       };
     },
@@ -51,8 +58,12 @@ export async function openGateway(
 }
 
 /** Returns the source of access tokens that the settings name. */
-function accessTokensOf({ auth: { oauth } }: Config['settings']['http']): AccessTokens | undefined {
+function accessTokensOf(
+  { auth: { oauth } }: Config['settings']['http'],
+  builtin: AccessTokens,
+): AccessTokens | undefined {
   if (oauth.mode === 'off') return undefined;
+  if (oauth.mode === 'builtin') return builtin;
   const hint = 'set "http.auth.tokens" instead';
   throw new McpxError('config', `"http.auth.oauth.mode" cannot be "${oauth.mode}" in this version`, { hint });
 }

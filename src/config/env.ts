@@ -5,6 +5,7 @@ import { childEnv, envFileOf, inheritedEnv, type Pairs } from './child-env.ts';
 import type { Place, RemoteServer, ServerSpec, Settings, StdioServer, Token } from './config.ts';
 import { absolutePath, type Environment, environmentOf, pathsOf } from './environment.ts';
 import { createExpander, type Expander, expandText, gapError, variablesOf } from './expander.ts';
+import type { GatewayOAuth } from './gateway-oauth.ts';
 import { isRecord } from './json-data.ts';
 import { launchSecrets } from './launch-secrets.ts';
 import { maskText } from './redact.ts';
@@ -120,6 +121,23 @@ export function resolveTokens(
     owners.set(secret, rest.name);
     return { ...rest, secret };
   });
+}
+
+/** Passwords are typed by people, so they may have spaces; a short one could be guessed by strangers on the internet. */
+const MIN_PASSWORD = 12;
+
+/** Expands the password of the built-in authorization server. Throws McpxError('config') if it is too short. */
+export function resolvePassword(
+  { builtin: { password }, place }: Pick<GatewayOAuth, 'builtin' | 'place'>,
+  given: Partial<Environment> = {},
+): string | undefined {
+  if (password === null) return undefined;
+  const world = environmentOf(given);
+  const subject = '"http.auth.oauth.builtin.password"';
+  const secret = expandText(password, { subject, folder: folderOf(place, world), world });
+  if (secret.length >= MIN_PASSWORD) return secret;
+  const hint = 'take a longer one, for example the output of: openssl rand -base64 18';
+  throw new McpxError('config', `${subject} has fewer than ${MIN_PASSWORD} characters`, { hint });
 }
 
 /** Visible ASCII, because clients send the secret in an HTTP header. */

@@ -1,5 +1,5 @@
 /** The fields of `http.auth.oauth`: access tokens of OAuth clients of the gateway. */
-import { choice, duration, FILTERS, type Field, flag, group, text, texts } from './field-kinds.ts';
+import { choice, duration, FILTERS, type Field, flag, group, text, texts, whole } from './field-kinds.ts';
 import { TOKEN_ALGORITHMS } from './gateway-oauth.ts';
 
 /** The fields of one rule for access tokens. */
@@ -21,7 +21,16 @@ export const OAUTH_RULE: Field = {
 };
 
 /** The fields of the built-in authorization server. */
-const BUILTIN: Field = group('The built-in authorization server.', {});
+const BUILTIN: Field = group('The built-in authorization server.', {
+  password: text(
+    'Users may enter it on the consent page instead of a token; write it as "${VAR}" and set that variable.',
+    {
+      nullable: true,
+    },
+  ),
+  accessToken: duration('For how long an access token is valid. Clients renew it themselves.', 60_000),
+  signInDays: whole('After so many days without a renewal, a client has to sign in again.', 1, 3650),
+});
 
 const INTROSPECTION: Field = group('Introspection: mcpx asks the issuer about each token instead of checking a JWT.', {
   endpoint: text('Its URL. null = the one in the metadata of the issuer.', { nullable: true }),
@@ -37,9 +46,12 @@ export const OAUTH: Field = group('Access tokens of OAuth, beside the tokens abo
   ),
   url: text('The public https URL of this gateway without /mcp. null = loopback only.', { nullable: true }),
   requiredScopes: texts('Scopes that every token must have.'),
-  profileScope: text('The scope that allows a profile, such as "mcp:{profile}". null = no scope does.', {
-    nullable: true,
-  }),
+  profileScope: text(
+    'The scope that allows a profile, such as "mcp:{profile}". null = none; with "builtin" its name.',
+    {
+      nullable: true,
+    },
+  ),
   rules: {
     kind: 'list',
     of: OAUTH_RULE,

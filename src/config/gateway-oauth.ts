@@ -33,7 +33,8 @@ export interface GatewayOAuth {
   clockTolerance: number;
   /** Used if it has a client id. The secret may hold placeholders. */
   introspection: { endpoint: string | null; clientId: string | null; clientSecret: string | null; cache: number };
-  builtin: Record<string, never>;
+  /** The password may hold placeholders. The lifetime of access tokens is in ms. */
+  builtin: { password: string | null; accessToken: number; signInDays: number };
   /** Where the mode is written; relative paths in placeholders start there. */
   place?: Place;
 }
@@ -50,5 +51,5 @@ export const OAUTH_DEFAULTS: GatewayOAuth = {
   algorithms: [...TOKEN_ALGORITHMS],
   clockTolerance: 30_000,
   introspection: { endpoint: null, clientId: null, clientSecret: null, cache: 60_000 },
-  builtin: {},
+  builtin: { password: null, accessToken: 3_600_000, signInDays: 30 },
 };

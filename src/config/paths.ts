@@ -39,6 +39,11 @@ export function bundlesFolder(world: Environment): string {
   return pathsOf(world).join(homeFolder(world), 'bundles');
 }
 
+/** Returns the path of the file with the OAuth clients of the gateway and their grants; its mode is 0600. */
+export function grantsFile(world: Environment): string {
+  return pathsOf(world).join(homeFolder(world), 'grants.json');
+}
+
 /** Returns the folder for session state, so that sessions survive a restart and deleted ones stay deleted. */
 export function sessionsFolder(world: Environment): string {
   return pathsOf(world).join(homeFolder(world), 'sessions');

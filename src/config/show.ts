@@ -102,7 +102,7 @@ function written(field: Field, value: unknown): unknown {
   const known = Object.entries(value).filter(([key]) => Object.hasOwn(field.fields, key));
   const shown = known.map(([key, item]) => {
     const inner = field.fields[key];
-    if (key === 'token' && typeof item === 'string') return [key, maskValue(key, item)];
+    if (isCredentialName(key) && typeof item === 'string') return [key, maskValue(key, item)];
     return [key, inner === undefined ? item : written(inner, item)];
   });
   return Object.fromEntries(shown);

@@ -1,11 +1,16 @@
 /** The configs in examples/: each is valid without a warning, and its servers start and list their tools. */
 import { copyFileSync, cpSync, symlinkSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { emptyPlace, type Place, run, start } from './program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const SECRETS = { ALICE_TOKEN: 'alice-0123456789', CI_TOKEN: 'ci-0123456789', ADMIN_TOKEN: 'admin-0123456789' };
+const SECRETS = {
+  ALICE_TOKEN: 'alice-0123456789',
+  CI_TOKEN: 'ci-0123456789',
+  ADMIN_TOKEN: 'admin-0123456789',
+  MCPX_PASSWORD: 'password-0123456789',
+};
 
 /** The examples with the servers of each, per profile. */
 const EXAMPLES: [file: string, profiles: Record<string, string[]>][] = [
@@ -14,6 +19,7 @@ const EXAMPLES: [file: string, profiles: Record<string, string[]>][] = [
   ['read-only.jsonc', { default: ['files', 'memory'], readonly: ['files', 'memory'] }],
   ['air-gapped.jsonc', { default: ['time', 'math', 'memory', 'notes'] }],
   ['behind-nginx/config.jsonc', { default: ['time', 'math'] }],
+  ['behind-nginx/oauth.jsonc', { default: ['time', 'math'] }],
   ['local-module/config.jsonc', { default: ['notes'] }],
   ['schemas.json', { default: ['files', 'time'], numbers: ['math'] }],
 ];
@@ -61,7 +67,7 @@ test.each(EXAMPLES.filter(([file]) => /team|nginx|schemas/.test(file)).map(([fil
     const env = {
       ...place.env,
       MCPX_HOST: '127.0.0.1',
-      ...(basename(file) === 'config.jsonc' && { MCPX_TOKEN: SECRETS.CI_TOKEN }),
+      ...(file.startsWith('behind-nginx') && { MCPX_TOKEN: SECRETS.CI_TOKEN }),
     };
     const gateway = start(['serve', '--http', '--port', '0', '--config', join('examples', file)], { ...place, env });
     const [, port] = await gateway.wrote('stderr', /127\.0\.0\.1:(\d+)/);

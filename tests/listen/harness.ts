@@ -6,6 +6,7 @@ import { DEFAULTS, type Token } from '../../src/config/config.ts';
 import { RpcError } from '../../src/errors.ts';
 import type { Downstream, Exchange } from '../../src/front/front-interface.ts';
 import type { Administration, Gateway, LiveEvent, OpenOptions } from '../../src/listen/app-api.ts';
+import type { AuthorizationServer } from '../../src/listen/authorization-server/authorization-server.ts';
 import { type HttpListener, listenHttp } from '../../src/listen/http/http.ts';
 import type { SecretKey } from '../../src/listen/mcp/secret-key.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -49,6 +50,7 @@ export async function stage(
     http = {},
     auth = createAuthenticator(tokens),
     schemas = {},
+    profiles = [],
     ...more
   }: {
     arrival?: number;
@@ -60,6 +62,9 @@ export async function stage(
     auth?: Authenticator;
     /** Of tools that belong to a server. */
     schemas?: Record<string, unknown>;
+    /** Profiles in the status. */
+    profiles?: string[];
+    authorizationServer?: AuthorizationServer;
     http?: Partial<typeof DEFAULTS.http>;
   } = {},
 ): Promise<Stage> {
@@ -103,7 +108,8 @@ export async function stage(
       throw new RpcError(-32000, 'there is no router here');
     },
     status: () => ({
-      ...{ name: 'mcpx', version: '0', uptime: 0, profiles: [], calls: { calls: 0, errors: 0, live: [] } },
+      ...{ name: 'mcpx', version: '0', uptime: 0, calls: { calls: 0, errors: 0, live: [] } },
+      profiles: profiles.map((name) => ({ name, enabled: true, servers: [] })),
       savings: describeSavings(createLedger().totals()),
     }),
     emit: (happening) => void happenings.push(happening),

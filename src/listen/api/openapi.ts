@@ -23,6 +23,10 @@ const MCP_POST = { ...MCP, body: 'Message', answer: 'Message' } as const;
 const SSE = { summary: 'MCP, the older HTTP+SSE; where it is switched on', failures: [404, 503], rpc: true } as const;
 const PAGED = { limit: 'how many, at most 1000', offset: 'how many to leave out' };
 const RESOURCE = { summary: 'metadata for OAuth clients (RFC 9728); where OAuth is on', answer: 'Resource' } as const;
+const OAUTH = (summary: string) => ({
+  summary: `${summary}; where the built-in authorization server is on`,
+  failures: [400],
+});
 const INSIDE = [400, 404];
 const CHANGE = [404, 409, 422, 500];
 
@@ -94,6 +98,13 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
   'GET /.well-known/oauth-protected-resource/api/{profile}/mcp': RESOURCE,
   'GET /.well-known/oauth-protected-resource/sse': RESOURCE,
   'GET /.well-known/oauth-protected-resource/sse/{profile}': RESOURCE,
+  'GET /.well-known/oauth-authorization-server': OAUTH('metadata'),
+  'GET /.well-known/openid-configuration': OAUTH('the same metadata'),
+  'GET /authorize': OAUTH('the page on which a user lets a client in'),
+  'POST /authorize': OAUTH('the answer of the user'),
+  'POST /token': OAUTH('tokens for a code or a refresh token'),
+  'POST /register': { ...OAUTH('dynamic registration of a client'), status: 201 },
+  'POST /revoke': OAUTH('the end of a token'),
   'GET /metrics': { summary: 'numbers for Prometheus; where it is switched on' },
 };
 

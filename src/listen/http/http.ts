@@ -8,6 +8,7 @@ import type { Log } from '../../observe/log.ts';
 import type { Authenticator } from '../../policy/auth.ts';
 import { INTERNAL_ERROR } from '../../wire/message.ts';
 import type { Administration, Gateway } from '../app-api.ts';
+import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { McpDeps } from '../mcp/mcp-request.ts';
 import type { SecretKey } from '../mcp/secret-key.ts';
 import type { SessionEntry } from '../mcp/sessions.ts';
@@ -38,6 +39,8 @@ export interface HttpOptions {
   secretKey?: SecretKey;
   /** The folder that records deleted sessions (default: none). */
   endedFolder?: string | undefined;
+  /** The built-in authorization server, whose routes the settings enable. */
+  authorizationServer?: AuthorizationServer | undefined;
   /** Handler of changes at run time, for admin tokens. */
   admin?: Administration;
   /** Milliseconds in which a request must have arrived (default 30 s, its headers 10 s). */
@@ -92,18 +95,24 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   });
   server.on('error', (error) => log.error(`the listener failed: ${messageOf(error)}`));
   const bound = server.address() as AddressInfo;
+  const expel = (reason: string) => {
+    const { auth } = served;
+    const mayStay = ({ principal, profile }: Pick<SessionEntry, 'principal' | 'profile'>) =>
+      auth.knows(principal) && gateway.profileState(profile) === 'enabled';
+    sessions.expel(mayStay, reason);
+    for (const [stream, principal] of served.live) if (!auth.knows(principal)) stream.end();
+  };
+  const forget = options.authorizationServer?.onChange(() => expel('the access to this gateway was revoked'));
   return {
     url: urlOf(host, bound.port),
     update(settings, auth) {
       Object.assign(served, { settings: withOwnHost({ ...settings, host, port }), auth });
       Object.assign(limits, settings);
       Object.assign(mcp, limitsOf(settings));
-      const mayStay = ({ principal, profile }: Pick<SessionEntry, 'principal' | 'profile'>) =>
-        auth.knows(principal) && gateway.profileState(profile) === 'enabled';
-      sessions.expel(mayStay, 'the configuration changed: this token or profile is gone');
-      for (const [stream, principal] of served.live) if (!auth.knows(principal)) stream.end();
+      expel('the configuration changed: this token or profile is gone');
     },
     close() {
+      forget?.();
       stopping.abort();
       for (const stream of served.live.keys()) stream.end();
       return stop(server, sessions).finally(() => {

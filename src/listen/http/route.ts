@@ -4,6 +4,7 @@ import type { Settings } from '../../config/config.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Authenticator, Principal } from '../../policy/auth.ts';
 import type { Administration, Gateway } from '../app-api.ts';
+import type { AuthorizationServer } from '../authorization-server/authorization-server.ts';
 import type { McpDeps } from '../mcp/mcp-request.ts';
 import type { EventStream } from '../mcp/sse-stream.ts';
 import type { RequestTrace } from './access-log.ts';
@@ -32,6 +33,8 @@ export interface Served {
   /** Open streams of `/api/events`. */
   live: Map<EventStream, Principal | undefined>;
   unauthorized: Unauthorized;
+  /** Absent if the listener offers no OAuth of its own. */
+  authorizationServer?: AuthorizationServer | undefined;
   /** Aborted when mcpx stops. */
   stopping: AbortSignal;
 }
@@ -46,7 +49,7 @@ export interface Route {
   open?: true;
   /** True for a route that needs no token because it reveals nothing about this gateway. */
   anonymous?: true;
-  /** True for a route that every web page may read; its responses must be the same for all. */
+  /** True for a route that every web page may use; its responses must not depend on cookies or on the token. */
   anyOrigin?: true;
   /** Returns true if the settings enable this route; absent for a route that is always enabled. */
   offered?: (settings: Settings['http']) => boolean;

@@ -13,6 +13,7 @@ import {
   serveTokens,
   serveTools,
 } from '../api/rest.ts';
+import { OAUTH_ROUTES } from '../authorization-server/oauth-routes.ts';
 import { serveMessages, serveSse } from '../mcp/legacy-sse.ts';
 import { serveDelete, serveGet, servePost } from '../mcp/mcp.ts';
 import { type McpDeps, type McpRequest, profileState, rejectPost } from '../mcp/mcp-request.ts';
@@ -74,6 +75,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/healthz', methods: { GET: serveHealth, HEAD: serveHealth }, open: true },
   { path: '/readyz', methods: { GET: serveReady, HEAD: serveReady }, open: true },
   ...['', '/mcp', '/mcp/{profile}', '/api/{profile}/mcp', '/sse', '/sse/{profile}'].map(metadata),
+  ...OAUTH_ROUTES,
   { path: '/metrics', methods: { GET: serveMetrics }, offered: ({ metrics }) => metrics },
 ];
 

@@ -51,6 +51,28 @@ export function createNetworkGuard(serverUrl: string, name: string): NetworkGuar
   };
 }
 
+/**
+ * Creates the guard for URLs that strangers name, such as documents about clients: public addresses only, and loopback
+ * only for a host that says so itself, if it is allowed at all.
+ */
+export function createPublicGuard(allowLoopback: boolean): NetworkGuard {
+  const checkAddress = (address: string, host: string) => {
+    const kind = addressKind(address);
+    const isOwn = allowLoopback && kind === 'loopback' && hostKind(host) === 'loopback';
+    if (kind !== 'public' && !isOwn) throw new McpxError('refused', `"${host}" is an address of a ${kind} network`);
+  };
+  return {
+    checkAddress,
+    checkUrl({ hostname, protocol, username, password }) {
+      const host = hostname.replace(/^\[|\]$/g, '');
+      const isLocal = hostKind(hostname) === 'loopback';
+      const isSecure = protocol === 'https:' || (protocol === 'http:' && isLocal && allowLoopback);
+      if (!isSecure || username !== '' || password !== '') throw new McpxError('refused', 'the URL is not plain https');
+      if (isIP(host) !== 0 || isLocal) checkAddress(isIP(host) === 0 ? '127.0.0.1' : host, hostname);
+    },
+  };
+}
+
 function hostKind(hostname: string): NetworkKind {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback';

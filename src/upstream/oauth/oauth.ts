@@ -8,6 +8,7 @@ import { readOAuthSettings } from './oauth-settings.ts';
 import { createSignInWatch, type SignInWatch } from './sign-in-watch.ts';
 import { createTokenFile, type TokenFile } from './token-file.ts';
 
+export { fetchClientDocument } from './client-document-fetch.ts';
 export type { PendingSignIn } from './sign-in.ts';
 
 export interface OAuth {
