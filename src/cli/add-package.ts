@@ -3,14 +3,16 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readClientFile } from '../client-config/client-file.ts';
 import { environmentOf } from '../config/environment.ts';
+import { findProgram } from '../config/find-program.ts';
 import type { JsonRecord } from '../config/json-data.ts';
 import { parseSource } from '../config/jsonc-file.ts';
+import { maskArgs } from '../config/redact.ts';
 import { serverName } from '../config/server-names.ts';
 import { TYPES } from '../config/server-target.ts';
 import { McpxError } from '../errors.ts';
 import { type Bundle, readBundle, removeFolder, unpackBundle } from '../server-packages/bundle.ts';
 import { bundleEntry } from '../server-packages/bundle-entry.ts';
-import { offerEntry, offerInputs } from '../server-packages/registry-entry.ts';
+import { launcherOf, offerEntry, offerInputs } from '../server-packages/registry-entry.ts';
 import {
   type Offer,
   offerText,
@@ -25,6 +27,7 @@ import type { Flags, Invocation } from './command.ts';
 import { collectValues } from './package-values.ts';
 import type { PlannedServer } from './planned-server.ts';
 import { whileWaiting } from './progress.ts';
+import { shellWord } from './shell-word.ts';
 
 export function planPackage(request: FileRequest, target: AddTarget, invocation: Invocation): Promise<PlannedServer> {
   const { flags } = invocation;
@@ -58,7 +61,10 @@ async function planRegistry(request: FileRequest, target: AddTarget, invocation:
   const collected = await collectValues({ name, file, inputs, isRemote: 'url' in offer }, invocation);
   const entry = withMore(offerEntry(offer, collected.values), collected.more);
   const others = server.offers.filter((one) => one !== offer).map((one) => `--type ${one.kind} (${offerText(one)})`);
-  const notes = others.length === 0 ? [] : [`used ${offerText(offer)}; there is also ${others.join(', ')}`];
+  const notes = [
+    ...(others.length === 0 ? [] : [`used ${offerText(offer)}; there is also ${others.join(', ')}`]),
+    ...launchNotes(entry),
+  ];
   return {
     name,
     entry,
@@ -73,6 +79,13 @@ function typeableName(written: string): string {
   return serverName(written.trim().replace(/\s+/g, '-')).name;
 }
 
+/** Shows the command, which the author of the file has chosen and not the user. */
+function launchNotes({ command, args }: JsonRecord): string[] {
+  if (typeof command !== 'string') return [];
+  const words = Array.isArray(args) ? maskArgs(args.map(String)) : [];
+  return [`it runs ${[command, ...words].map(shellWord).join(' ')}`];
+}
+
 /** Adds variables and headers that the file does not name. */
 function withMore(entry: JsonRecord, more: Record<string, Record<string, string>>): JsonRecord {
   const pairs = Object.entries(more).map(([key, values]) => [
@@ -82,12 +95,14 @@ function withMore(entry: JsonRecord, more: Record<string, Record<string, string>
   return { ...entry, ...Object.fromEntries(pairs.filter(([, values]) => Object.keys(values as object).length > 0)) };
 }
 
-/** Returns the offer of `--type`, else the first package, else the first URL. */
+/** Returns the offer of `--type`, else the first package whose launcher is installed, else the first package, else the first URL. */
 function chooseOffer({ offers }: RegistryServer, flags: Flags, file: string): Offer {
   const type = flags.value('type')?.toLowerCase();
   const usable = offers.filter((offer) => 'url' in offer || offer.transport === 'stdio');
   const wanted = type === undefined ? usable : usable.filter((offer) => fits(offer, type));
-  const [offer] = [...wanted.filter((one) => !('url' in one)), ...wanted.filter((one) => 'url' in one)];
+  const packages = wanted.flatMap((one) => ('url' in one ? [] : [one]));
+  const installed = packages.filter((one) => findProgram(launcherOf(one), environmentOf()) !== undefined);
+  const [offer] = [...installed, ...packages, ...wanted.filter((one) => 'url' in one)];
   if (offer !== undefined) return offer;
   const shown = usable.map(({ kind }) => kind);
   if (type !== undefined && shown.length > 0) {
@@ -139,16 +154,26 @@ async function planBundle(
     { name, file, inputs: manifest.inputs, isRemote: false },
     invocation,
   );
-  const unpacking = unpackBundle(bundle, { server: name, world, signal: stop });
-  const folder = await whileWaiting(`unpacking ${basename(file)}`, unpacking, stop);
+  const folder = await unpacked(bundle, { server: name, world, signal: stop });
   const entry = withMore(bundleEntry(manifest, { folder, values, world }), more);
   const notes = [
     `${manifest.title} ${manifest.version}, sha256 ${sha256}`,
     ...(bundle.isSigned ? ['the bundle is signed; mcpx does not check signatures'] : []),
     `unpacked ${bundle.files.length} ${bundle.files.length === 1 ? 'file' : 'files'} into ${folder}`,
+    ...launchNotes(entry),
   ];
   const facts = { version: manifest.version, sha256, folder };
   return { name, entry, secrets, notes, facts, discard: () => removeFolder(folder) };
+}
+
+/** A stop ends the wait before the unpacking, which leaves nothing behind only when it has ended too. */
+function unpacked(bundle: Bundle, options: Parameters<typeof unpackBundle>[1]): Promise<string> {
+  const unpacking = unpackBundle(bundle, options);
+  return whileWaiting(`unpacking ${basename(bundle.file)}`, unpacking, options.signal).catch(async (error: unknown) => {
+    const folder = await unpacking.catch(() => undefined);
+    if (folder !== undefined) removeFolder(folder);
+    throw error;
+  });
 }
 
 function checkFits(

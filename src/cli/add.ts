@@ -2,6 +2,7 @@
 import { moveSecrets } from '../client-config/literal-secrets.ts';
 import { withServers, writeOwnConfig, writeSecrets } from '../client-config/own-config.ts';
 import { environmentOf } from '../config/environment.ts';
+import { loadConfig } from '../config/load.ts';
 import { secretsFile } from '../config/paths.ts';
 import { describeServer } from '../config/show.ts';
 import { EXIT_CODES, McpxError } from '../errors.ts';
@@ -11,6 +12,7 @@ import { type AddTarget, addTarget, refuseTaken } from './add-target.ts';
 import type { Flags, Invocation } from './command.ts';
 import { entryNamed, loadScope, noteReload } from './config-edit.ts';
 import { note, print, printError, printJson } from './output.ts';
+import { selfCommand } from './own-command.ts';
 import type { PlannedServer } from './planned-server.ts';
 import { shellWord } from './shell-word.ts';
 import { status } from './status-lines.ts';
@@ -59,6 +61,7 @@ async function write({ name, entry, secrets, discard }: PlannedServer, target: A
   const world = environmentOf();
   try {
     const { after, warnings } = withServers(target.prepared, [{ name, entry }], world);
+    refuseLoop(name, target.config.file, after);
     await writeSecrets(secrets, world);
     await writeOwnConfig(target.config, after, world);
     for (const text of warnings) status.warn(text);
@@ -67,6 +70,18 @@ async function write({ name, entry, secrets, discard }: PlannedServer, target: A
     discard?.();
     throw error;
   }
+}
+
+/** Throws `usage` if mcpx would skip the new entry, because it starts mcpx itself. */
+function refuseLoop(name: string, file: string, text: string): void {
+  const { command, args } = selfCommand();
+  const self = { execPath: command, ...(args[0] !== undefined && { script: args[0] }) };
+  const { config } = loadConfig({ files: [file], texts: new Map([[file, text]]), self });
+  const isSkipped = config.warnings.some(({ message }) => message.startsWith(`server "${name}" is skipped`));
+  if (!isSkipped) return;
+  throw new McpxError('usage', `server "${name}" would start mcpx itself, in an endless loop`, {
+    hint: 'to use the servers of another config, import them: mcpx import <file>',
+  });
 }
 
 interface Outcome {

@@ -45,12 +45,14 @@ export interface ArchiveOptions {
 /** Lists the files, without folders. Throws `refused` for an archive that is damaged, too large, or that could write elsewhere. */
 export async function readArchive(bytes: Buffer, options: ArchiveOptions): Promise<ArchiveFile[]> {
   const { limits = ARCHIVE_LIMITS } = options;
-  const zip = await openZip(bytes, options);
+  // Only a bundle needs the package.
+  const { fromBufferPromise, getFileNameLowLevel } = await import('yauzl');
+  const zip = await openZip(bytes, fromBufferPromise, options);
   if (zip.entryCount > limits.entries) throw refused(options, `it has more than ${limits.entries} files`);
   const listed = createListing(options, bytes.length);
   try {
     for await (const entry of zip.eachEntry()) {
-      const path = await pathOf(entry);
+      const path = pathOf(entry, getFileNameLowLevel);
       if (listed.add(path, entry) === 'file') {
         const isExecutable = (modeOf(entry) & 0o111) !== 0;
         listed.files.push({
@@ -67,15 +69,16 @@ export async function readArchive(bytes: Buffer, options: ArchiveOptions): Promi
   return listed.files;
 }
 
-async function openZip(bytes: Buffer, options: ArchiveOptions): Promise<ZipFile> {
-  const { fromBufferPromise } = await import('yauzl');
-  // Names are decoded here, so that a refusal names the path and the reason.
-  const open = (content: Buffer) => fromBufferPromise(content, { decodeStrings: false, validateEntrySizes: true });
+type OpenBuffer = typeof import('yauzl').fromBufferPromise;
+type DecodeName = typeof import('yauzl').getFileNameLowLevel;
+
+async function openZip(bytes: Buffer, open: OpenBuffer, options: ArchiveOptions): Promise<ZipFile> {
   try {
-    return await open(bytes);
+    // Names are decoded here, so that a refusal names the path and the reason.
+    return await open(bytes, { decodeStrings: false, validateEntrySizes: true });
   } catch (cause) {
     const unsigned = withoutSignature(bytes);
-    if (unsigned !== undefined) return openZip(unsigned, options);
+    if (unsigned !== undefined) return openZip(unsigned, open, options);
     throw refused(options, `it is not a ZIP archive (${messageOf(cause)})`, cause);
   }
 }
@@ -92,9 +95,8 @@ export function isSigned(bytes: Buffer): boolean {
   return bytes.subarray(-12).toString('latin1') === 'MCPB_SIG_END';
 }
 
-async function pathOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): Promise<string> {
-  const { getFileNameLowLevel } = await import('yauzl');
-  return getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false).replaceAll('\\', '/');
+function pathOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry, decode: DecodeName): string {
+  return decode(generalPurposeBitFlag, fileNameRaw, extraFields, false).replaceAll('\\', '/');
 }
 
 function modeOf({ externalFileAttributes }: Entry): number {
@@ -178,17 +180,23 @@ export async function unpack(
   { folder, signal, ...options }: UnpackOptions,
 ): Promise<void> {
   for (const file of files) {
-    if (signal.aborted) throw new McpxError('cancelled', 'interrupted: nothing was added');
+    if (signal.aborted) throw interrupted();
     const target = join(folder, file.path);
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
     const source = await file.open().catch((cause: unknown) => {
       throw refused(options, `"${file.path}" is damaged (${messageOf(cause)})`, cause);
     });
-    await pipeline(source, createWriteStream(target, { flags: 'wx', mode: 0o600 })).catch((cause: unknown) => {
-      throw writeFailure(cause, file, options);
-    });
+    await pipeline(source, createWriteStream(target, { flags: 'wx', mode: 0o600 }), { signal }).catch(
+      (cause: unknown) => {
+        throw signal.aborted ? interrupted(cause) : writeFailure(cause, file, options);
+      },
+    );
     if (file.isExecutable) chmodSync(target, 0o700);
   }
+}
+
+function interrupted(cause?: unknown): McpxError {
+  return new McpxError('cancelled', 'interrupted: nothing was added', { cause });
 }
 
 function writeFailure(cause: unknown, { path }: ArchiveFile, options: ArchiveOptions): McpxError {

@@ -1,6 +1,7 @@
 /** The config entry of an unpacked bundle: the command of its manifest with all variables of the format replaced. */
 import { existsSync } from 'node:fs';
 import { type Environment, lookup, pathsOf } from '../config/environment.ts';
+import { findProgram } from '../config/find-program.ts';
 import type { JsonRecord } from '../config/json-data.ts';
 import type { Manifest } from './manifest.ts';
 import { type InputValues, valuesOf } from './package-input.ts';
@@ -90,8 +91,14 @@ function commandOf(
   const paths = pathsOf(world);
   const inBundle = paths.join(folder, command);
   const isPath = /[\\/]/.test(command) || (type === 'binary' && existsSync(inBundle));
-  if (!isPath) return command;
+  if (!isPath) return pythonOf(command, world);
   const absolute = paths.isAbsolute(command) ? command : literal(inBundle);
   const needsExe = world.platform === 'win32' && !/\.[a-z]{2,4}$/i.test(absolute) && existsSync(`${absolute}.exe`);
   return needsExe ? `${absolute}.exe` : absolute;
+}
+
+/** Most systems have Python 3 only under its full name. */
+function pythonOf(command: string, world: Environment): string {
+  const isMissing = command === 'python' && world.platform !== 'win32' && findProgram(command, world) === undefined;
+  return isMissing ? 'python3' : command;
 }

@@ -1,7 +1,7 @@
 /** Reads an MCP bundle (`.mcpb`), and unpacks it into a folder of its own below `~/.mcpx/bundles`. */
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
 import type { Environment } from '../config/environment.ts';
 import { bundlesFolder } from '../config/paths.ts';
 import { fileNameOf } from '../config/server-names.ts';
@@ -63,15 +63,17 @@ function readBytes(file: string): Buffer {
 
 /** Unpacks into a folder that nobody uses, and returns it. A failure leaves nothing behind. */
 export async function unpackBundle(
-  { file, sha256, files }: Bundle,
+  { file, sha256, files, manifest }: Bundle,
   { server, world, signal }: { server: string; world: Environment; signal: AbortSignal },
 ): Promise<string> {
   const parent = bundlesFolder(world);
-  const temp = join(parent, `.unpack-${randomUUID()}`);
+  const temp = join(parent, `${TEMP}${randomUUID()}`);
   try {
     ensureFolder(parent);
+    removeLeftovers(parent);
     mkdirSync(temp, { mode: 0o700 });
     await unpack(files, { folder: temp, file, platform: world.platform, signal });
+    if (manifest.type === 'binary') makeExecutable(temp, [manifest.entryPoint, manifest.launch?.command ?? '']);
     const folder = freeFolder(join(parent, `${fileNameOf(server)}-${sha256.slice(0, 8)}`));
     renameSync(temp, folder);
     return folder;
@@ -82,6 +84,27 @@ export async function unpackBundle(
       hint: 'set MCPX_HOME to a writable folder',
       cause: error,
     });
+  }
+}
+
+/** A bundle that was packed on Windows has no modes. */
+function makeExecutable(folder: string, paths: string[]): void {
+  for (const path of paths) {
+    const program = resolve(folder, path.replace(/^\$\{__dirname\}[\\/]/, ''));
+    const isInside = program.startsWith(folder + sep);
+    if (isInside && statSync(program, { throwIfNoEntry: false })?.isFile() === true) chmodSync(program, 0o700);
+  }
+}
+
+const TEMP = '.unpack-';
+/** Milliseconds after which a folder with an unfinished bundle belongs to a process that was killed. */
+const ABANDONED = 60 * 60_000;
+
+function removeLeftovers(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const folder = join(parent, name);
+    const changed = name.startsWith(TEMP) ? (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) : Date.now();
+    if (Date.now() - changed > ABANDONED) removeFolder(folder);
   }
 }
 

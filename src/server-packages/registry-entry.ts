@@ -1,7 +1,15 @@
 /** The config entry of an offer in a `server.json`: `npx`, `uvx`, `docker run` or `dnx` with its arguments, or a URL with headers. */
 import type { JsonRecord } from '../config/json-data.ts';
 import { type InputValues, type PackageInput, valuesOf } from './package-input.ts';
-import type { Argument, NamedValue, Offer, PackageOffer, RemoteOffer, ValueRule } from './registry-file.ts';
+import type {
+  Argument,
+  NamedValue,
+  Offer,
+  PackageKind,
+  PackageOffer,
+  RemoteOffer,
+  ValueRule,
+} from './registry-file.ts';
 
 /** Returns the values that the user can give. Parts of one key are one value. */
 export function offerInputs(offer: Offer): PackageInput[] {
@@ -120,6 +128,20 @@ function fillParts(
   return isComplete ? filled : undefined;
 }
 
+/** Returns the program that starts a package. A bundle is named by the runtime that most bundles need. */
+export function launcherOf({ kind, runtime }: PackageOffer): string {
+  const { usual, others } = LAUNCHERS[kind];
+  return others.find((one) => one === runtime) ?? usual;
+}
+
+const LAUNCHERS: Record<PackageKind, { usual: string; others: string[] }> = {
+  npm: { usual: 'npx', others: ['bunx'] },
+  pypi: { usual: 'uvx', others: [] },
+  oci: { usual: 'docker', others: ['podman', 'nerdctl'] },
+  nuget: { usual: 'dnx', others: [] },
+  mcpb: { usual: 'node', others: [] },
+};
+
 interface Parts {
   runtime: string[];
   args: string[];
@@ -141,34 +163,32 @@ function launchOf(offer: PackageOffer, parts: Parts): LaunchWords {
       return npmLaunch(offer, pinned, parts);
     case 'pypi': {
       const index = isForeign(offer.registry, 'https://pypi.org') ? ['--index-url', offer.registry ?? ''] : [];
-      return { command: 'uvx', args: [...index, ...parts.runtime, pinned, ...parts.args] };
+      return { command: launcherOf(offer), args: [...index, ...parts.runtime, pinned, ...parts.args] };
     }
     case 'oci':
       return containerLaunch(offer, parts);
     default: {
       const rest = parts.args.length > 0 ? ['--', ...parts.args] : [];
-      return { command: 'dnx', args: [pinned, '--yes', ...parts.runtime, ...rest] };
+      return { command: launcherOf(offer), args: [pinned, '--yes', ...parts.runtime, ...rest] };
     }
   }
 }
 
-function npmLaunch({ runtime: hint, registry }: PackageOffer, pinned: string, { runtime, args }: Parts): LaunchWords {
-  const isBun = hint === 'bunx';
-  const isConfirmed = isBun || runtime.some((word) => word === '-y' || word === '--yes');
+function npmLaunch(offer: PackageOffer, pinned: string, { runtime, args }: Parts): LaunchWords {
+  const command = launcherOf(offer);
+  const { registry } = offer;
+  const isConfirmed = command === 'bunx' || runtime.some((word) => word === '-y' || word === '--yes');
   const env = isForeign(registry, 'https://registry.npmjs.org') ? { npm_config_registry: registry ?? '' } : undefined;
   return {
-    command: isBun ? 'bunx' : 'npx',
+    command,
     args: [...(isConfirmed ? [] : ['-y']), ...runtime, pinned, ...args],
     ...(env && { env }),
   };
 }
 
 /** Without `-i` the container has no stdin; its variables are passed by name, so that no value is on a command line. */
-function containerLaunch(
-  { runtime: hint, registry, identifier, version }: PackageOffer,
-  { runtime, args, variables }: Parts,
-): LaunchWords {
-  const command = ['podman', 'nerdctl'].find((one) => one === hint) ?? 'docker';
+function containerLaunch(offer: PackageOffer, { runtime, args, variables }: Parts): LaunchWords {
+  const { registry, identifier, version } = offer;
   const usual = ['run', '-i', '--interactive', '--rm', '-it'];
   const passed = variables.flatMap((name) => ['-e', name]);
   const host = isForeign(registry, 'https://docker.io')
@@ -178,7 +198,7 @@ function containerLaunch(
   const tag = isTagged || version === undefined ? '' : version.startsWith('sha256:') ? `@${version}` : `:${version}`;
   const image = `${identifier.startsWith(host) ? '' : host}${identifier}${tag}`;
   return {
-    command,
+    command: launcherOf(offer),
     args: ['run', '-i', '--rm', ...passed, ...runtime.filter((word) => !usual.includes(word)), image, ...args],
   };
 }

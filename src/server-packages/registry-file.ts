@@ -116,7 +116,8 @@ function readPackage(record: JsonRecord): PackageOffer[] {
   const written = text(record, 'registryType') ?? text(record, 'registryName');
   const kind = PACKAGE_KINDS.find((one) => one === (written === 'docker' ? 'oci' : written));
   const identifier = text(record, 'identifier') ?? text(record, 'name');
-  if (kind === undefined || identifier === undefined) return [];
+  // A name that begins with a dash would be an option of the launcher.
+  if (kind === undefined || identifier === undefined || identifier.startsWith('-')) return [];
   const transport = field(record, 'transport');
   return [
     {

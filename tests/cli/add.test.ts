@@ -178,6 +178,13 @@ describe('mcpx add', () => {
     expect(await mcpx('add', 'one', '--profile', 'few', '--', 'd')).toBe(2);
   });
 
+  test('refuses an entry that would start mcpx itself', async () => {
+    const script = process.argv[1] ?? '';
+    expect(await mcpx('add', 'x', '--no-check', '--', process.execPath, script, 'serve')).toBe(2);
+    expect(shown.stderr).toContain('server "x" would start mcpx itself');
+    expect(existsSync(configFile())).toBe(false);
+  });
+
   test('keeps the entry if the server fails, and exits with the code of the failure', async () => {
     expect(await mcpx('add', 'x', '--', 'no-such-program-of-mcpx')).toBe(4);
     expect(shown.stderr).toMatch(
@@ -239,6 +246,7 @@ describe('a bundle', () => {
     expect(sha256).toMatch(/^[\da-f]{64}$/);
     expect(rest).toMatchObject({ name: 'My-Notes', version: '1.0.0', folder, secrets: ['MCPX_INPUT_MY_NOTES_KEY'] });
     expect(shown.stderr).toContain(`sha256 ${sha256}`);
+    expect(shown.stderr).toContain(`it runs node ${folder}/server.js /data`);
     expect(entry('My-Notes')).toEqual({
       command: 'node',
       args: [join(folder, 'server.js').replaceAll('\\', '/'), '/data'].map((arg, index) =>

@@ -1,10 +1,10 @@
 /** Manifests of bundles, versions 0.1 to 0.4: what is read from them, which entry they become, and what is refused. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.ts';
-import { readBundle } from '../../src/server-packages/bundle.ts';
+import { readBundle, unpackBundle } from '../../src/server-packages/bundle.ts';
 import { bundleEntry } from '../../src/server-packages/bundle-entry.ts';
 import { bundleFolderOf } from '../../src/server-packages/bundle-folder.ts';
 import { readManifest } from '../../src/server-packages/manifest.ts';
@@ -81,6 +81,16 @@ describe('the entry of a bundle', () => {
     expect(entryFrom(launch, {}, { platform: 'win32' })).toMatchObject({ command: 'py', args: ['-3', 'main.py'] });
   });
 
+  test('runs python3 where there is no python', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'path-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const launch = server('python', { command: 'python' });
+    expect(entryFrom(launch, {}, { env: { PATH: folder } }).command).toBe('python3');
+    writeFileSync(join(folder, 'python'), '', { mode: 0o755 });
+    expect(entryFrom(launch, {}, { env: { PATH: folder } }).command).toBe('python');
+    expect(entryFrom(launch, {}, { env: { PATH: '' }, platform: 'win32' }).command).toBe('python');
+  });
+
   test('runs a binary from the bundle, and Python with uv', () => {
     expect(entryFrom(server('binary', { command: 'bin/tool' })).command).toBe('/b/bin/tool');
     expect(entryFrom(server('binary', { command: '${__dirname}/bin/tool' })).command).toBe('/b/bin/tool');
@@ -144,6 +154,47 @@ describe('the file of a bundle', () => {
     expect(bundle.sha256).toMatch(/^[\da-f]{64}$/);
     expect(bundle.manifest).toMatchObject({ name: 'notes', title: 'notes', platforms: ['darwin'] });
   });
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a binary becomes executable, also if the bundle has no modes (needs POSIX modes)',
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), 'bundle-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const launch = server('binary', { command: '${__dirname}/bin/tool' });
+    const file = join(home, 'x.mcpb');
+    writeFileSync(
+      file,
+      buildZip([
+        { path: 'manifest.json', content: manifestText(launch) },
+        ...['src/main', 'bin/tool', 'data'].map((path) => ({ path, content: 'x' })),
+      ]),
+    );
+    const world = { ...WORLD, home };
+    const bundle = await readBundle(file, world);
+    const folder = await unpackBundle(bundle, { server: 'x', world, signal: new AbortController().signal });
+    const modes = ['src/main', 'bin/tool', 'data'].map((path) => statSync(join(folder, path)).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o700, 0o600]);
+    const again = await unpackBundle(bundle, { server: 'x', world, signal: new AbortController().signal });
+    expect(again).toBe(`${folder}-2`);
+  },
+);
+
+test('what a killed process left half unpacked is removed by the next bundle', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'bundle-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const bundles = join(home, '.mcpx', 'bundles');
+  for (const name of ['.unpack-old', '.unpack-new', 'kept']) mkdirSync(join(bundles, name), { recursive: true });
+  for (const name of ['.unpack-old', 'kept']) utimesSync(join(bundles, name), 1, 1);
+  const file = join(home, 'x.mcpb');
+  writeFileSync(file, buildZip([{ path: 'manifest.json', content: manifestText() }]));
+  const world = { ...WORLD, home, platform: process.platform };
+  const folder = await unpackBundle(await readBundle(file, world), {
+    server: 'x',
+    world,
+    signal: new AbortController().signal,
+  });
+  expect(readdirSync(bundles).sort()).toEqual(['.unpack-new', 'kept', basename(folder)]);
 });
 
 test('the folder of a bundle is found in the entry of its server, and only below the folder of bundles', () => {
