@@ -71,12 +71,28 @@ export const HTTP_CODES = {
   failed: 500,
 } as const satisfies Record<ErrorCode, number>;
 
+/** The cause of a failed start or connection, for programs that advise the user. */
+export type Fault =
+  | 'exited' // the process ended
+  | 'not-mcp' // its stdout is not MCP
+  | 'slow' // it did not answer in time
+  | 'handshake' // it refused "initialize"
+  | 'certificate' // its certificate is not trusted
+  | 'tls' // TLS failed for another reason
+  | 'dns' // its host name is unknown
+  | 'no-listener' // nothing listens at its address
+  | 'no-connection' // no connection was made for another reason
+  | 'no-endpoint' // the URL is no MCP endpoint
+  | 'status' // another HTTP status
+  | 'credentials'; // configured credentials were refused
+
 export interface ErrorDetails {
   /** A command to run, or one sentence on what to do. */
   hint?: string | undefined;
   cause?: unknown;
   /** Additional machine-readable facts; never a secret. */
   data?: unknown;
+  fault?: Fault | undefined;
 }
 
 /** A failure that mcpx itself describes. `message` is lower-case, names its subject in quotes and has no full stop. */
@@ -85,12 +101,14 @@ export class McpxError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
   readonly data: unknown;
+  readonly fault: Fault | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.hint = details.hint;
     this.data = details.data;
+    this.fault = details.fault;
   }
 }
 

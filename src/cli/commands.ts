@@ -1,10 +1,10 @@
 /** The table of commands. A new command needs a file and a row here. */
 import type { Command, Option } from './command.ts';
-import { CONFIG, JSON_OUT, MOVE_SECRETS, PRINT, PROFILE, YES } from './common-options.ts';
+import { CONFIG, JSON_OUT, MOVE_SECRETS, PRINT, PROFILE, STRICT, YES } from './common-options.ts';
+import { CONFIG_COMMANDS } from './config-commands.ts';
 import { SERVER_COMMANDS } from './server-commands.ts';
 
 const DEMO: Option = { flags: '--demo', doc: 'use the built-in demo servers instead of a config' };
-const STRICT: Option = { flags: '--strict', doc: 'treat unknown keys in the config as errors' };
 const HOST: Option = { flags: '--host <address>', doc: 'address to listen on (default 127.0.0.1)' };
 const PORT: Option = { flags: '--port <number>', doc: 'port to listen on (default 3095, 0 = any free port)' };
 const LOG: Option = { flags: '--log-level <level>', doc: 'log level: silent, error, warn, info or debug' };
@@ -144,6 +144,20 @@ export const COMMANDS: Command[] = [
     load: () => import('./logs.ts'),
   },
   {
+    usage: 'doctor [server]',
+    summary: 'find out what does not work, and the command that helps',
+    group: 'Use',
+    options: [
+      CONFIG,
+      PROFILE,
+      { flags: '--clients', doc: 'also read the files of your clients' },
+      { flags: '--report', doc: 'print a text for an issue, with secrets masked' },
+      JSON_OUT,
+    ],
+    examples: ['mcpx doctor', 'mcpx doctor github', 'mcpx doctor --clients'],
+    load: () => import('./doctor/doctor.ts'),
+  },
+  {
     usage: 'tokens',
     summary: 'show the tokens that a client reads before the first question, without and with mcpx',
     group: 'Use',
@@ -243,34 +257,7 @@ export const COMMANDS: Command[] = [
     options: [CONFIG, PROFILE, JSON_OUT],
     load: () => import('./diff.ts'),
   },
-  {
-    usage: 'config path',
-    summary: 'print the path of the config file',
-    group: 'Configure',
-    options: [CONFIG, JSON_OUT],
-    load: () => import('./config-path.ts'),
-  },
-  {
-    usage: 'config show',
-    summary: 'print the effective config with secrets masked',
-    group: 'Configure',
-    options: [CONFIG, JSON_OUT],
-    load: () => import('./config-show.ts'),
-  },
-  {
-    usage: 'config validate [file]',
-    summary: 'check a config without starting its servers',
-    group: 'Configure',
-    options: [CONFIG, STRICT, { flags: '--check', doc: 'also start every server once and store its lists' }, JSON_OUT],
-    load: () => import('./config-validate.ts'),
-  },
-  {
-    usage: 'config schema',
-    summary: 'print the JSON Schema of the config file',
-    group: 'Configure',
-    options: [JSON_OUT],
-    load: () => import('./config-schema.ts'),
-  },
+  ...CONFIG_COMMANDS,
   {
     usage: 'help [...topic]',
     summary: 'show help for a command or a topic',

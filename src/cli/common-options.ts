@@ -16,3 +16,4 @@ export const MOVE_SECRETS: Option = {
   flags: '--move-secrets',
   doc: 'put literal secrets of imported servers into ~/.mcpx/secrets.env',
 };
+export const STRICT: Option = { flags: '--strict', doc: 'treat unknown keys in the config as errors' };

@@ -55,6 +55,8 @@ export const TOPICS = {
         terms: [
           ['mcpx config path', 'print the path of the file'],
           ['mcpx config show', 'print the effective config with secrets masked'],
+          ['mcpx config set', 'set one value; comments stay'],
+          ['mcpx config unset', 'remove one value; comments stay'],
           ['mcpx config validate', 'check the file without starting servers'],
           ['mcpx config schema', 'print the JSON Schema for editors'],
         ],

@@ -22,6 +22,18 @@ export interface Diagnostics {
   stderr: string[];
   /** The number of stdout lines or messages that were not JSON-RPC. */
   noise: number;
+  /** The first of them. */
+  firstNoise?: string;
+  steps?: StartSteps;
+}
+
+/** The durations of the last start in milliseconds, as far as it came. */
+export interface StartSteps {
+  /** Until the process was started; for a URL nothing is sent yet. */
+  open: number;
+  initialize?: number;
+  /** Epoch milliseconds at which it was ready; the lists follow. */
+  readyAt?: number;
 }
 
 /** The facts about a connection. Code that only reads them cannot send anything to the upstream. */

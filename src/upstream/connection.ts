@@ -7,7 +7,7 @@ import { asksForInput } from '../mcp/multi-round-trip.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
 import type { CallOptions, SendRequest, TimedOptions } from './call-options.ts';
-import type { Connection, ConnectionState, Diagnostics } from './connection-interface.ts';
+import type { Connection, ConnectionState, Diagnostics, StartSteps } from './connection-interface.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { createMemory } from './era/era.ts';
 import { answerInputRequests, type InputLoop } from './era/input-required.ts';
@@ -47,6 +47,8 @@ class UpstreamConnection implements Connection {
   /** Milliseconds that a call waits for a connection. */
   readonly #connectWait: number;
   #noise = 0;
+  #firstNoise: string | undefined;
+  #steps: StartSteps | undefined;
   /** The number of pending operations other than requests: connects and server-initiated requests. */
   #uses = 0;
   /** Monotonic ms at which the last operation ended. */
@@ -70,6 +72,9 @@ class UpstreamConnection implements Connection {
       breaker,
       entered: (state) => this.#entered(state),
       handlers: this.#handlers(),
+      stepped: (steps) => {
+        this.#steps = steps;
+      },
     });
     const [busy, stopIdle] = [() => this.#isBusy, () => this.#lifecycle.stopIdle()];
     this.#purpose = createPurpose({ spec, connect: settings.connect, places, busy, stopIdle });
@@ -125,8 +130,10 @@ class UpstreamConnection implements Connection {
 
   diagnostics(): Diagnostics {
     const { link, latest } = this.#lifecycle;
+    const steps = this.#steps;
     const pid = link?.transport.pid;
-    return { ...(pid === undefined ? {} : { pid }), stderr: latest?.stderr?.() ?? [], noise: this.#noise };
+    const noise = { noise: this.#noise, ...(this.#firstNoise !== undefined && { firstNoise: this.#firstNoise }) };
+    return { ...(pid !== undefined && { pid }), stderr: latest?.stderr?.() ?? [], ...noise, ...(steps && { steps }) };
   }
 
   async stopIdle(): Promise<void> {
@@ -168,6 +175,7 @@ class UpstreamConnection implements Connection {
       },
       invalid: (reason) => {
         this.#noise += 1;
+        this.#firstNoise ??= reason;
         stderr?.(`stdout is not MCP: ${reason}`);
         log.debug(`ignored: ${reason}`, { server: this.name });
       },

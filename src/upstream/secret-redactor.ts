@@ -62,8 +62,8 @@ export function createRedactor(fixed: readonly string[], changing: () => readonl
     const cause = failure.cause instanceof Error ? redactError(failure.cause) : failure.cause;
     if (failure instanceof RpcError) return new RpcError(failure.code, message, value(failure.data));
     if (failure instanceof McpxError) {
-      const { code, hint, data } = failure;
-      return new McpxError(code, message, { hint: hint && text(hint), data: value(data), cause });
+      const { code, hint, data, fault } = failure;
+      return new McpxError(code, message, { hint: hint && text(hint), data: value(data), cause, fault });
     }
     if (message === failure.message && cause === failure.cause) return failure;
     return Object.assign(new Error(message, { cause }), { ...failure, message, cause });

@@ -77,7 +77,7 @@ describe('help and version', () => {
 describe('words that are wrong', () => {
   test.each([
     [['toolz'], 'there is no command "toolz"', 'mcpx tools'],
-    [['config'], '"config" needs one of: path, show, validate, schema', 'mcpx help config'],
+    [['config'], '"config" needs one of: path, show, set, unset, validate, schema', 'mcpx help config'],
     [['confg'], 'there is no command "confg"', 'mcpx config'],
     [['config', 'sho'], 'there is no command "config sho"', 'mcpx config show'],
     [['zzz'], 'there is no command "zzz"', 'mcpx help'],

@@ -76,6 +76,12 @@ test('mcpx init --yes brings the servers of three clients behind mcpx, and undo 
       .map(({ name }: { name: string }) => name)
       .sort(),
   ).toEqual(['everything', 'files', 'memory']);
+  expect((await run(['list'], place)).stdout).toMatch(/^memory +stdio +worked just now +9 tools/m);
+  const examined = await run(['doctor', '--clients'], place);
+  expect(examined.code).toBe(0);
+  expect(examined.stdout.match(/ready +spawn \d+ ms, initialize \d+ ms, list \d+ ms, \d+ tools/g)).toHaveLength(3);
+  expect(examined.stdout.match(/: connected$/gm)).toHaveLength(3);
+  expect(examined.stdout).not.toMatch(/error:|still starts/);
   const called = await run(['exec', 'everything.echo', 'message=hello'], place);
   expect(called.stdout).toContain('hello');
 

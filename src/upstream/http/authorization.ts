@@ -61,7 +61,10 @@ export function staticAuthorization(configured: Record<string, string>, name: st
 function refusedCredentials(status: number, name: string): McpxError {
   const what = status === 401 ? 'wants other credentials' : 'forbids access';
   const hint = `set "headers" of server "${name}" in the config, such as {"Authorization": "Bearer \${TOKEN}"}`;
-  return new McpxError('auth', `server "${name}" ${what} (HTTP ${status} ${STATUS_CODES[status]})`, { hint });
+  return new McpxError('auth', `server "${name}" ${what} (HTTP ${status} ${STATUS_CODES[status]})`, {
+    hint,
+    fault: 'credentials',
+  });
 }
 
 function lowerCased(headers: Record<string, string>): OutgoingHttpHeaders {

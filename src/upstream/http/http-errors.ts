@@ -1,6 +1,6 @@
 /** Error messages for an HTTP upstream that refused a request, closed the connection or could not be reached. */
 import { STATUS_CODES } from 'node:http';
-import { McpxError, RpcError } from '../../errors.ts';
+import { type Fault, McpxError, RpcError } from '../../errors.ts';
 import { isOutOfHandles, MORE_HANDLES, OUT_OF_HANDLES } from '../../file-handles.ts';
 import { decode } from '../../wire/framing.ts';
 import { undelivered } from '../../wire/undelivered.ts';
@@ -39,7 +39,8 @@ export function refusalError(refusal: Refusal): McpxError | RpcError {
   }
   const hint = status === 404 || status === 405 ? ENDPOINT : undefined;
   const text = `server "${name}" answered ${said}${excerpt(body, refusal.redactor)}`;
-  return new McpxError('unreachable', text, { hint, data: { status } });
+  const fault = hint === undefined ? 'status' : 'no-endpoint';
+  return new McpxError('unreachable', text, { hint, data: { status }, fault });
 }
 
 /**
@@ -65,19 +66,35 @@ export function networkError(name: string, address: string, error: NodeJS.ErrnoE
   const why = error.code ?? error.message;
   if (isCertificate(error)) {
     const hint = 'if you trust its authority, set NODE_EXTRA_CA_CERTS to the file with its certificate';
-    return undelivered(`server "${name}" has a certificate that is not trusted: ${why}`, { hint, cause: error });
+    return undelivered(`server "${name}" has a certificate that is not trusted: ${why}`, {
+      hint,
+      cause: error,
+      fault: 'certificate',
+    });
   }
   if (isConnect(error))
     return undelivered(`server "${name}" cannot be reached at "${address}": ${why}`, {
       hint: connectHint(error),
       cause: error,
+      fault: connectFault(error),
     });
-  return new McpxError('unreachable', `server "${name}" broke off: ${why}`, { cause: error });
+  const fault = isTls(error) ? 'tls' : undefined;
+  return new McpxError('unreachable', `server "${name}" broke off: ${why}`, { cause: error, fault });
 }
 
 function connectHint({ code, syscall }: NodeJS.ErrnoException): string {
   if (syscall === 'getaddrinfo') return 'check the host in "url", and that this machine has a network';
   return code === 'ECONNREFUSED' ? 'start it, or correct "url" in the config' : 'check "url" in the config';
+}
+
+function connectFault(error: NodeJS.ErrnoException): Fault {
+  if (error.syscall === 'getaddrinfo') return 'dns';
+  return error.code === 'ECONNREFUSED' ? 'no-listener' : 'no-connection';
+}
+
+/** Returns true if the TLS handshake failed, such as with a server that speaks plain HTTP. */
+function isTls({ code = '' }: NodeJS.ErrnoException): boolean {
+  return /^(?:EPROTO$|ERR_SSL_|ERR_TLS_)/.test(code);
 }
 
 /** Returns true if no connection was made; an AggregateError means that every address of the host failed. */

@@ -7,6 +7,7 @@ import { McpxError, RpcError } from '../../errors.ts';
 import type { Introduction } from '../../mcp/envelope.ts';
 import type { Log } from '../../observe/log.ts';
 import { createPeer, type PeerHandlers } from '../../wire/peer.ts';
+import type { StartSteps } from '../connection-interface.ts';
 import { handshake } from '../era/era.ts';
 import { createEraChannel } from '../era/era-channel.ts';
 import type { Handshake, Remembered } from '../handshake.ts';
@@ -40,6 +41,8 @@ export interface LinkOptions {
   signal: AbortSignal;
   /** Receives the transport as soon as it is open; the caller must stop it even if the handshake fails. */
   opened(transport: Transport): void;
+  /** Receives the durations of the start after each step, and undefined at its beginning. */
+  stepped?: ((steps: StartSteps | undefined) => void) | undefined;
   /** Receives the launcher that downloads the server, and undefined when the download has ended. */
   fetching?: ((launcher: string | undefined) => void) | undefined;
   handlers: PeerHandlers;
@@ -51,7 +54,9 @@ export interface LinkOptions {
 const MAX_INCOMING = 256;
 
 export async function openLink(options: LinkOptions): Promise<Link> {
-  const { spec, settings, log, signal, opened, handlers, workspaceFolder, stderr } = options;
+  const { spec, settings, log, signal, opened, handlers, workspaceFolder, stderr, stepped } = options;
+  const begun = performance.now();
+  stepped?.(undefined);
   const { secrets, ...resolved } = resolveLaunch(spec, {
     inheritEnv: settings.connect.inheritEnv,
     ...(workspaceFolder !== undefined && { workspaceFolder }),
@@ -73,6 +78,8 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   }).catch((error) => {
     throw redactor.error(error);
   });
+  const open = performance.now() - begun;
+  stepped?.({ open });
   opened(transport);
   const subject = `server "${spec.name}"`;
   const channel = createEraChannel(transport);
@@ -105,6 +112,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
       timeout,
       signal: limit.signal,
     });
+    stepped?.({ open, initialize: performance.now() - begun - open, readyAt: Date.now() });
     const { found, framing } = transport;
     const learned = { ...(found && { transport: found }), ...(framing && { framing }) };
     return { peer, transport, handshake: { ...hello, ...learned, conversation: randomUUID() } };
@@ -142,7 +150,8 @@ interface ConnectFailure {
 
 function describe(spec: ServerSpec, { transport, noise, limit }: ConnectFailure, error: unknown): unknown {
   if (error instanceof RpcError) {
-    return new McpxError('protocol', `server "${spec.name}" refused "initialize": ${error.message}`, { cause: error });
+    const message = `server "${spec.name}" refused "initialize": ${error.message}`;
+    return new McpxError('protocol', message, { cause: error, fault: 'handshake' });
   }
   if (!(error instanceof McpxError) || (error.code !== 'timeout' && !limit.isOver)) return error;
   const said = quote(transport.stderr?.() ?? []);
@@ -154,11 +163,12 @@ function describe(spec: ServerSpec, { transport, noise, limit }: ConnectFailure,
     return new McpxError('unreachable', `${late}: it wrote ${noise}, which is not MCP${said}`, {
       hint: `check "command" of server "${spec.name}": it has to speak MCP on its stdout; if it does, raise "startupTimeout"`,
       cause: error,
+      fault: 'not-mcp',
     });
   }
   const launcher = launcherOf(spec);
   const raise = `raise "startupTimeout" of server "${spec.name}" in the config`;
   const hint =
     launcher === undefined ? raise : `run its command once in a terminal, so that ${launcher} has it, or ${raise}`;
-  return new McpxError('unreachable', `${late}${said}`, { hint, cause: error });
+  return new McpxError('unreachable', `${late}${said}`, { hint, cause: error, fault: 'slow' });
 }

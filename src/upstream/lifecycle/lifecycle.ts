@@ -7,7 +7,7 @@ import type { Handshake } from '../handshake.ts';
 import { isTerminal } from '../process/process-errors.ts';
 import { STOP, STOP_FAST, type StopBounds, type Transport } from '../transports/transport.ts';
 import { type Breaker, seconds } from './breaker.ts';
-import { openLink } from './connect.ts';
+import { type LinkOptions, openLink } from './connect.ts';
 import type { Link } from './link.ts';
 import { createOpenTransports, type OpenTransports } from './open-transports.ts';
 import { retryDelay, STABLE_AFTER } from './retry-delay.ts';
@@ -16,6 +16,7 @@ import { inStartSlot } from './start-slot.ts';
 export type LifecycleOptions = Omit<ConnectionOptions, 'events'> & {
   entered(state: ConnectionState): void;
   handlers: Pick<PeerHandlers, 'request' | 'notification' | 'invalid'>;
+  stepped: LinkOptions['stepped'];
   breaker: Pick<Breaker, 'failed' | 'connected' | 'open' | 'refusal'>;
 };
 

@@ -59,6 +59,7 @@ export function exitFailure(name: string, { code, signal, stderr, worked, launch
   const hint = own === undefined ? undefined : stderr.findLast((line) => line.startsWith(HINT));
   return new McpxError('unreachable', `server "${name}" ${what}${quote(stderr.filter((line) => line !== hint))}`, {
     hint: worked ? afterCrash(name) : (hint?.slice(HINT.length) ?? beforeFirstAnswer(name, launch.command, own)),
+    fault: 'exited',
   });
 }
 
@@ -82,6 +83,7 @@ function beforeFirstAnswer(name: string, program: string, own: string | undefine
 export function floodError(name: string, bytes: number): McpxError {
   return new McpxError('protocol', `server "${name}" wrote ${bytes} bytes without a message and was given up`, {
     hint: `check that the command of server "${name}" speaks MCP on its stdout`,
+    fault: 'not-mcp',
   });
 }
 

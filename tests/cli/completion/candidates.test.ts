@@ -19,7 +19,7 @@ const CASES: [typed: string[], values: string[]][] = [
   [['too'], ['tools']],
   [
     ['config', 's'],
-    ['show', 'schema'],
+    ['show', 'set', 'schema'],
   ],
   [['con'], ['config']],
   [['help', 'exit'], ['exit-codes']],

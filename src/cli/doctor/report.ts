@@ -1,0 +1,71 @@
+/** The texts of `mcpx doctor`: for a terminal, and for an issue. */
+import { userInfo } from 'node:os';
+import type { Environment } from '../../config/environment.ts';
+import { maskTokens } from '../../config/redact.ts';
+import { paintAnswer, table } from '../output.ts';
+import type { Area, Finding } from './finding.ts';
+import type { ServerReport } from './server-check.ts';
+
+export interface Examination {
+  facts: Partial<Record<Area, string[]>>;
+  servers: ServerReport[];
+  findings: Finding[];
+}
+
+const AREAS: readonly Area[] = ['install', 'config', 'programs', 'servers', 'clients', 'home', 'ports'];
+
+export function reportText({ facts, servers, findings }: Examination): string {
+  const rows = servers.map((server) => [server.name, stateText(server), stepsText(server)]);
+  const lines: Partial<Record<Area, string[]>> = {
+    ...facts,
+    ...(rows.length > 0 && { servers: table(rows).split('\n') }),
+  };
+  const width = Math.max(...AREAS.map((area) => area.length));
+  const told = AREAS.flatMap((area) =>
+    (lines[area] ?? []).map(
+      (line, index) => `${paintAnswer('bold', (index === 0 ? area : '').padEnd(width))}  ${line}`,
+    ),
+  );
+  const blocks = inOrder(findings).map((finding, index) => `\n${findingText(finding, index + 1)}`);
+  return [...told, ...blocks, '', summaryText(findings)].join('\n');
+}
+
+function inOrder(findings: readonly Finding[]): Finding[] {
+  return [...findings].sort((a, b) => (a.level === b.level ? 0 : a.level === 'error' ? -1 : 1));
+}
+
+function findingText({ level, message, reason, command }: Finding, number: number): string {
+  const word = paintAnswer(level === 'error' ? 'red' : 'yellow', `${level}:`);
+  return `${number}. ${word} ${message}\n   why: ${reason}\n   ${paintAnswer('cyan', 'run:')} ${command}`;
+}
+
+/** Counts the findings, such as `2 errors, 1 warning`. */
+function summaryText(findings: readonly Finding[]): string {
+  const count = (level: Finding['level']) => {
+    const number = findings.filter((one) => one.level === level).length;
+    return number === 0 ? [] : [`${number} ${level}${number === 1 ? '' : 's'}`];
+  };
+  const told = [...count('error'), ...count('warning')];
+  return told.length === 0 ? 'no problem was found' : told.join(', ');
+}
+
+function stateText({ state }: ServerReport): string {
+  if (state === 'disabled') return state;
+  return paintAnswer(state === 'ready' ? 'green' : 'red', state);
+}
+
+function stepsText({ steps, tools }: ServerReport): string {
+  const done = steps.map(({ step, ms }) => (ms === undefined ? `${step} failed` : `${step} ${ms} ms`));
+  const offered = tools === undefined ? [] : [tools === 1 ? '1 tool' : `${tools} tools`];
+  return [...done, ...offered].join(', ');
+}
+
+/** Returns Markdown without secrets, the home folder and the name of the user. */
+export function issueText(examination: Examination, { home }: Environment): string {
+  const { username } = userInfo();
+  const text = maskTokens(reportText(examination)).replaceAll(home, '~');
+  const names = new RegExp(`(?<=[\\\\/ ])${username.replace(/[^\w]/g, '\\$&')}(?=[\\\\/\\s"']|$)`, 'g');
+  return ['### mcpx doctor', '', '```text', username.length < 3 ? text : text.replace(names, '<user>'), '```'].join(
+    '\n',
+  );
+}
