@@ -21,3 +21,22 @@ export function beginSteps(): Steps {
     },
   };
 }
+
+/** Work that can be interrupted at each `yield`. */
+export type Interruptible<T> = Generator<undefined, T, undefined>;
+
+/** Runs work in steps. The first step is done at once, so that short work is done when this returns. */
+export async function runInSteps<T>(work: Interruptible<T>, steps = beginSteps()): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    if (steps.isOver()) await steps.next();
+  }
+}
+
+export function runAtOnce<T>(work: Interruptible<T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}

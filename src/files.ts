@@ -53,6 +53,21 @@ export function writeFileAtomic(file: string, text: string | Uint8Array, { sync 
   }
 }
 
+/**
+ * Creates a file that no other process writes, in an existing folder: a reader sees the whole text or no file. It takes a
+ * third of the system calls of `writeFileAtomic`, and may be lost in a crash of the machine.
+ */
+export function createOwnFile(file: string, text: string): void {
+  const temp = join(dirname(file), `.${basename(file)}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
+  try {
+    writeFileSync(temp, text, { flag: 'wx', mode: PRIVATE_FILE });
+    renameSync(temp, file);
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+}
+
 /** Creates a file that did not exist; returns false if another process created it first, and keeps that file's text. */
 export function createFile(file: string, text: string): boolean {
   const temp = writeTemp(file, text, { sync: true });
@@ -217,7 +232,7 @@ function keepOwner(temp: string, { uid, gid }: Stats): void {
   }
 }
 
-/** Temporary files are named `.name.machine.process.random.tmp`; older versions wrote names without the machine. */
+/** Temporary files are named `.name.machine.process.random.tmp`; files that are useful on this machine only lack the machine. */
 const TEMP = /^\.(.+?)\.(?:([\da-f]{8})\.)?(\d+)\.[\da-f]{8}\.tmp$/;
 /**
  * Milliseconds after which a temporary file counts as abandoned if it is of another machine, or if its process id was

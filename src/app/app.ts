@@ -183,6 +183,8 @@ class RunningApp implements App {
   async stop(bounds?: StopBounds): Promise<void> {
     this.#ignoreSignIns?.();
     for (const { catalog } of this.#everything()) catalog.close();
+    for (const { pins } of this.#everything()) pins.flush();
+    this.#options.store?.flush();
     this.#results.close();
     this.#observed.observer.settle();
     const pools = this.#everything().map(({ pool }) => pool.close(bounds));

@@ -98,7 +98,7 @@ export function runProfile(
     servers: profile.servers,
     settings,
     log,
-    recall: (spec) => [...(store?.read(spec)?.bySet.values() ?? [])].at(-1)?.handshake,
+    recall: (spec) => store?.handshake(spec),
     children,
     childLimit,
     stderr,

@@ -4,41 +4,34 @@ import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
+import { type Interruptible, runAtOnce, runInSteps } from '../event-loop.ts';
 import { ensureFolder, readIfPresent, writeFileAtomic } from '../files.ts';
 import type { Log } from '../observe/log.ts';
 import type { Handshake } from '../upstream/handshake.ts';
 import { redactorOf } from '../upstream/secret-redactor.ts';
-import { isRecord } from '../wire/message.ts';
-import type { Offer } from './listing.ts';
+import { readCatalog, readHead, type StoredCatalog, type StoredOffer, writeCatalog } from './catalog-file.ts';
+import { createDeferredWrites } from './deferred-writes.ts';
 
-/** The stored lists of one server. They hold only data that the server sent: no command, no environment, no header. */
-export interface StoredCatalog {
-  /** Lists by the set of client capabilities; the set seen last is the last entry. */
-  bySet: ReadonlyMap<string, StoredOffer>;
-  /** Time of the last listing, in epoch milliseconds. */
-  at: number;
-  /** True if the server changed definitions without changing its version. */
-  unsteady?: boolean | undefined;
-}
-
-export interface StoredOffer {
-  handshake: Handshake;
-  offer: Offer;
-  /** A digest of the folder that the server was started for, if its launch depends on one. */
-  folder?: string | undefined;
-}
+export type { StoredCatalog } from './catalog-file.ts';
 
 export interface CatalogStore {
   read(spec: ServerSpec): StoredCatalog | undefined;
+  /** Reads a catalog; one with thousands of items is read in steps, and a promise is returned. */
+  load(spec: ServerSpec): StoredCatalog | undefined | Promise<StoredCatalog | undefined>;
+  /** Returns the last handshake of a server without reading its lists. */
+  handshake(spec: ServerSpec): Handshake | undefined;
+  /** Stores a catalog a moment later, or before, if `flush` is called. */
   write(spec: ServerSpec, catalog: StoredCatalog): void;
+  /** Writes the catalogs that are not on disk yet. */
+  flush(): void;
 }
 
 const DAY = 24 * 60 * 60_000;
 /** Milliseconds after which an unused catalog is removed; if its server still exists, it is listed again. */
 const KEPT = 90 * DAY;
 
-/** Version of the file format; files of another version are ignored and replaced. */
-const FORMAT = 2;
+/** Characters of a file that is read at once. */
+const SMALL = 200_000;
 
 export interface StoreOptions {
   folder: string;
@@ -46,8 +39,12 @@ export interface StoreOptions {
 }
 
 export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore {
+  const writes = createDeferredWrites();
+  /** The catalogs that are not written yet, by the file. */
+  const pending = new Map<string, StoredCatalog>();
   let told = false;
   let swept = false;
+  const fileOf = (spec: ServerSpec) => join(folder, `${launchKey(spec)}.json`);
   const sweepOnce = () => {
     if (!swept) sweep(folder, Date.now() - KEPT);
     swept = true;
@@ -56,36 +53,68 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
     if (!told) log.warn(text);
     told = true;
   };
+  const ignore = (file: string, error: unknown) => {
+    tellOnce(`the stored catalog "${file}" is ignored and will be written anew: ${messageOf(error)}`);
+    return undefined;
+  };
+  const withText = <T>(file: string, use: (text: string) => T): T | undefined => {
+    try {
+      const text = readIfPresent(file);
+      return text === undefined ? undefined : use(text);
+    } catch (error) {
+      return ignore(file, error);
+    }
+  };
+  const used = (file: string, stored: StoredCatalog) => {
+    touch(file, log);
+    return stored;
+  };
+
+  function* save(spec: ServerSpec, file: string, catalog: StoredCatalog): Interruptible<void> {
+    try {
+      const text = yield* writeCatalog(catalog, redactorOf(spec).finds);
+      if (text === undefined) {
+        log.info(`what server "${spec.name}" offers is not stored: it quotes a value of its "env" or "headers"`);
+        rmSync(file, { force: true });
+      } else {
+        ensureFolder(folder);
+        // A file that a crash of the machine damages is written anew after the next list.
+        writeFileAtomic(file, text, { sync: false });
+        sweepOnce();
+      }
+    } catch (error) {
+      tellOnce(`catalogs cannot be stored in "${folder}": ${messageOf(error)}`);
+    }
+    if (pending.get(file) === catalog) pending.delete(file);
+  }
+
   return {
     read(spec) {
-      const file = join(folder, `${launchKey(spec)}.json`);
-      try {
-        const text = readIfPresent(file);
-        if (text === undefined) return undefined;
-        const stored = parse(text);
-        touch(file, log);
-        return stored;
-      } catch (error) {
-        tellOnce(`the stored catalog "${file}" is ignored and will be written anew: ${messageOf(error)}`);
-        return undefined;
-      }
+      const file = fileOf(spec);
+      return pending.get(file) ?? withText(file, (text) => used(file, runAtOnce(readCatalog(text))));
+    },
+    load(spec) {
+      const file = fileOf(spec);
+      const waiting = pending.get(file);
+      if (waiting !== undefined) return waiting;
+      return withText(file, (text) => {
+        if (text.length <= SMALL) return used(file, runAtOnce(readCatalog(text)));
+        const failed = (error: unknown) => ignore(file, error);
+        return runInSteps(readCatalog(text)).then((stored) => used(file, stored), failed);
+      });
+    },
+    handshake(spec) {
+      const file = fileOf(spec);
+      const last = (sets: Iterable<StoredOffer>) => [...sets].at(-1)?.handshake;
+      const waiting = pending.get(file);
+      return waiting ? last(waiting.bySet.values()) : withText(file, (text) => readHead(text).sets.at(-1)?.handshake);
     },
     write(spec, catalog) {
-      const file = join(folder, `${launchKey(spec)}.json`);
-      const text = serialize(catalog);
-      try {
-        if (redactorOf(spec).finds(text)) {
-          log.info(`what server "${spec.name}" offers is not stored: it quotes a value of its "env" or "headers"`);
-          rmSync(file, { force: true });
-          return;
-        }
-        ensureFolder(folder);
-        writeFileAtomic(file, text);
-        sweepOnce();
-      } catch (error) {
-        tellOnce(`catalogs cannot be stored in "${folder}": ${messageOf(error)}`);
-      }
+      const file = fileOf(spec);
+      pending.set(file, catalog);
+      writes.add(file, () => save(spec, file, catalog));
     },
+    flush: writes.flush,
   };
 }
 
@@ -114,7 +143,13 @@ function sweep(folder: string, oldest: number): void {
 }
 
 /** A store that stores nothing, for the demo and for tests. */
-export const NO_STORE: CatalogStore = { read: () => undefined, write: () => undefined };
+export const NO_STORE: CatalogStore = {
+  read: () => undefined,
+  load: () => undefined,
+  handshake: () => undefined,
+  write: () => undefined,
+  flush: () => undefined,
+};
 
 /** Fields that decide which program or service answers; names, filters and timeouts do not. */
 const LAUNCH_FIELDS = new Set([
@@ -138,50 +173,4 @@ export function launchKey(spec: ServerSpec): string {
   const facts = Object.entries(spec).filter(([field]) => LAUNCH_FIELDS.has(field));
   facts.sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
-}
-
-function serialize({ at, bySet, unsteady }: StoredCatalog): string {
-  const sets = [...bySet].map(([offered, { handshake, offer, folder }]) => ({
-    offered,
-    folder,
-    // The id of a connection means nothing to another process.
-    hello: { ...handshake, conversation: undefined },
-    offer,
-  }));
-  return JSON.stringify({ format: FORMAT, at, ...(unsteady === true && { unsteady }), sets });
-}
-
-function parse(text: string): StoredCatalog {
-  const value: unknown = JSON.parse(text);
-  if (!isRecord(value) || value.format !== FORMAT) throw new Error('it has another format');
-  const { at, sets } = value;
-  if (typeof at !== 'number' || !Array.isArray(sets) || sets.length === 0) throw new Error('it is damaged');
-  return { at, unsteady: value.unsteady === true, bySet: new Map(sets.map(readSet)) };
-}
-
-function readSet(value: unknown): [string, StoredOffer] {
-  if (!isRecord(value)) throw new Error('it is damaged');
-  const { offered, hello, offer, folder } = value;
-  if (typeof offered !== 'string' || !isHello(hello) || !isOffer(offer)) throw new Error('it is damaged');
-  return [offered, { handshake: hello, offer, ...(typeof folder === 'string' && { folder }) }];
-}
-
-function isHello(value: unknown): value is Handshake {
-  return isRecord(value) && isRecord(value.capabilities) && isRecord(value.serverInfo) && typeof value.era === 'string';
-}
-
-function isOffer(value: unknown): value is Offer {
-  if (!isRecord(value)) return false;
-  const { tools, resources, templates, prompts } = value;
-  const lists = [resources, templates, prompts].every((list) => Array.isArray(list) && list.every(isRecord));
-  return lists && Array.isArray(tools) && tools.every(isListedTool);
-}
-
-function isListedTool(value: unknown): boolean {
-  return (
-    isRecord(value) &&
-    typeof value.upstreamName === 'string' &&
-    isRecord(value.tool) &&
-    typeof value.tool.name === 'string'
-  );
 }

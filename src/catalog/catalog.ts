@@ -6,11 +6,13 @@ import type { Log } from '../observe/log.ts';
 import type { Handshake } from '../upstream/handshake.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { knowsNobody } from '../upstream/sharing/sharing.ts';
-import { type CatalogStore, NO_STORE } from './catalog-store.ts';
+import { type CatalogStore, NO_STORE, type StoredCatalog } from './catalog-store.ts';
+import { changedLists } from './changed-lists.ts';
 import { requestTools } from './list-requests.ts';
-import { fingerprintsOf, LIST_KINDS, type ListedTool, type ListKind } from './listing.ts';
+import type { ListedTool, ListKind } from './listing.ts';
 import type { Pins } from './pins/pins.ts';
 import { createRefresh, type Refresh } from './refresh.ts';
+import { createRestore, type Restore } from './restore.ts';
 import {
   type Carrier,
   type Client,
@@ -63,12 +65,14 @@ export class Catalog {
   /** The sets of capabilities for which tools were listed, by the id of the connection. */
   readonly #listed = new BoundedMap<string, Set<string>>(MAX_CONNECTIONS);
   readonly #refresh: Refresh;
+  readonly #restore: Restore;
   #closed = false;
   #revision = 0;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#store = options.store ?? NO_STORE;
+    this.#restore = createRestore(this.#store, (slot, stored) => this.#restored(slot, stored));
     this.#refresh = createRefresh({
       log: options.log,
       connectionTo: (server) => options.pool.get(server),
@@ -127,7 +131,8 @@ export class Catalog {
   async ensure(name: string): Promise<void> {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
-    this.#restore(slot);
+    const restoring = this.#restore.one(slot);
+    if (restoring !== undefined) await restoring;
     if (slot.listing.kind === 'listed') return;
     const done = this.#refresh.now(slot);
     slot.inFlight?.connection.claim?.();
@@ -140,8 +145,9 @@ export class Catalog {
    * for lists other than tools, and retry lists that failed.
    */
   async settle(wait: number, client?: Client, lists: 'tools' | 'all' = 'tools'): Promise<void> {
+    const restoring = this.#restore.all(this.#slots.values());
+    if (restoring !== undefined) await restoring;
     const open = [...this.#slots.values()].filter((slot) => {
-      this.#restore(slot);
       const offered = client && listedFor(slot, client);
       if (forgetEarlier(slot, client, offered)) this.#revision++;
       if (lists === 'all' && mayBeAnswered(slot, offered)) return true;
@@ -224,12 +230,7 @@ export class Catalog {
     for (const slot of this.#slots.values()) clearTimers(slot);
   }
 
-  #restore(slot: ServerState): void {
-    if (slot.listing.kind !== 'unlisted' || slot.inFlight !== undefined) return;
-    // If the entry of a server changed, its shown list is newer than the list stored for the new entry.
-    if (slot.handshake !== undefined) return;
-    const stored = this.#store.read(slot.spec);
-    if (stored === undefined) return;
+  #restored(slot: ServerState, stored: StoredCatalog): void {
     for (const [offered, learned] of stored.bySet) {
       take(slot, offered, learned);
       this.#options.pins?.learned({ ...lessonOf(slot), offered, folder: learned.folder, from: 'store' });
@@ -241,11 +242,8 @@ export class Catalog {
 
   /** Stores a server's offer for one set of capabilities; returns the lists that differ from the known ones. */
   #learn(slot: ServerState, offered: string, learned: Learned): ListKind[] {
-    const known = knownTo(slot, offered);
-    const before = fingerprintsOf(known.handshake, known.offer);
-    const after = fingerprintsOf(learned.handshake, learned.offer);
+    const kinds = changedLists(knownTo(slot, offered), learned);
     take(slot, offered, learned);
-    const kinds = LIST_KINDS.filter((kind) => after[kind] !== before[kind]);
     if (kinds.length > 0) this.#revision++;
     return kinds;
   }

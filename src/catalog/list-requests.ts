@@ -3,6 +3,7 @@ import { McpxError, messageOf, RpcError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { clean, cut, oneLine } from '../render/text.ts';
 import type { Handshake } from '../upstream/handshake.ts';
+import { reuseKnown } from './changed-lists.ts';
 import {
   type Listed,
   type ListedTools,
@@ -13,7 +14,7 @@ import {
   OTHERS,
   type OtherList,
 } from './listing.ts';
-import type { Lister, ServerState } from './server-state.ts';
+import { knownTo, type Lister, type ServerState } from './server-state.ts';
 
 /** A request for one list. */
 interface ListRequest {
@@ -45,7 +46,12 @@ export function requestTools(slot: ServerState, connection: Lister, began: Hands
   const key = keyOf(connection, began);
   const underWay = [...slot.toolLists].find(isSame(key));
   if (underWay !== undefined) return underWay.done;
-  const request = { ...key, done: listTools(connection, began, log) };
+  const known = () => knownTo(slot, connection.offered).offer.tools;
+  const done = listTools(connection, began, log).then(async ({ tools, freshFor }) => ({
+    tools: await reuseKnown(tools, known(), ({ tool }) => tool.name),
+    freshFor,
+  }));
+  const request = { ...key, done };
   const over = () => slot.toolLists.delete(request);
   slot.toolLists.add(request);
   request.done.then(over, over);
@@ -61,7 +67,11 @@ export function requestOthers(slot: ServerState, connection: Lister, began: Hand
   return OTHER_LISTS.map((list) => {
     const underWay = [...slot.otherLists].find((one) => one.list === list && isSame(key)(one));
     if (underWay !== undefined) return Object.assign(underWay, { again: true });
-    const answer = listOther(list, connection, began, log);
+    const known = () => knownTo(slot, connection.offered).offer[list];
+    const answer = listOther(list, connection, began, log).then(async ({ items, freshFor }) => ({
+      items: await reuseKnown(items, known(), ({ uri, uriTemplate, name }) => uri ?? uriTemplate ?? name),
+      freshFor,
+    }));
     const request: OtherRequest = { ...key, list, since: performance.now(), again: false, done: Promise.resolve() };
     slot.otherLists.add(request);
     request.done = answer

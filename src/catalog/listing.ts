@@ -1,5 +1,6 @@
 /** Lists everything that one upstream offers: pagination, limits, and sanitizing of names and descriptions. */
 import { RpcError } from '../errors.ts';
+import { type Interruptible, runInSteps } from '../event-loop.ts';
 import type { Log } from '../observe/log.ts';
 import { clean, cleanName, cut } from '../render/text.ts';
 import type { Connection } from '../upstream/connection-interface.ts';
@@ -46,20 +47,6 @@ export const EMPTY_OFFER: Offer = { tools: [], resources: [], templates: [], pro
 
 export const LIST_KINDS: ListKind[] = ['tools', 'resources', 'prompts'];
 
-/**
- * Returns the JSON of each list, to detect changes. Instructions are shown with the tools, so they belong to that list.
- */
-export function fingerprintsOf(
-  handshake: Pick<Handshake, 'instructions'> | undefined,
-  offer: Offer,
-): Record<ListKind, string> {
-  return {
-    tools: JSON.stringify([handshake?.instructions, offer.tools]),
-    resources: JSON.stringify([offer.resources, offer.templates]),
-    prompts: JSON.stringify(offer.prompts),
-  };
-}
-
 /** Maximum number of pages. Cursors are opaque and may repeat, so paging is bounded by count. */
 const MAX_PAGES = 100;
 const MAX_ITEMS = 20_000;
@@ -95,8 +82,16 @@ export async function listOther(
   if (capabilities[capability] === undefined) return NOTHING;
   const { items, freshFor } = await listPages(connection, method, key);
   if (list === 'prompts') return { items: readPrompts(items, connection.name, log), freshFor };
-  const name = list === 'resources' ? 'uri' : 'uriTemplate';
-  return { items: items.filter((item) => typeof item[name] === 'string').map(tidy), freshFor };
+  return { items: await runInSteps(readResources(items, list === 'resources' ? 'uri' : 'uriTemplate')), freshFor };
+}
+
+function* readResources(items: Item[], key: 'uri' | 'uriTemplate'): Interruptible<Item[]> {
+  const read: Item[] = [];
+  for (const item of items) {
+    if (typeof item[key] === 'string') read.push(tidy(item));
+    yield;
+  }
+  return read;
 }
 
 /** Lists the tools alone, because calls wait for no other list. */
@@ -106,7 +101,7 @@ export async function listTools(
   log: Log,
 ): Promise<ListedTools> {
   const listed = capabilities.tools === undefined ? NOTHING : await listPages(connection, TOOLS, 'tools');
-  return { tools: readTools(listed.items, connection.name, log), freshFor: listed.freshFor };
+  return { tools: await runInSteps(readTools(listed.items, connection.name, log)), freshFor: listed.freshFor };
 }
 
 export interface ListedTools {
@@ -134,7 +129,7 @@ async function listPages(connection: Asker, method: string, key: string): Promis
     if (!isRecord(result)) break;
     freshFor = Math.min(freshFor, typeof result.ttlMs === 'number' ? result.ttlMs : 0);
     const found = result[key];
-    if (Array.isArray(found)) items.push(...found.filter(isRecord));
+    if (Array.isArray(found)) for (const item of found) if (isRecord(item)) items.push(item);
     if (typeof result.nextCursor !== 'string') break;
     cursor = result.nextCursor;
   }
@@ -155,7 +150,7 @@ async function ask(connection: Asker, method: string, cursor: unknown): Promise<
 }
 
 /** Reads the listed tools. An invalid tool is left out with a warning, and the others are kept. */
-function readTools(items: Item[], server: string, log: Log): ListedTool[] {
+function* readTools(items: Item[], server: string, log: Log): Interruptible<ListedTool[]> {
   const byName = new Map<string, ListedTool>();
   for (const item of items) {
     const listed = readTool(item);
@@ -163,6 +158,7 @@ function readTools(items: Item[], server: string, log: Log): ListedTool[] {
     else if (!byName.has(listed.tool.name)) byName.set(listed.tool.name, listed);
     else if (byName.get(listed.tool.name)?.upstreamName !== listed.upstreamName)
       log.warn(`a tool of "${server}" is left out: its name looks like that of another, "${listed.tool.name}"`);
+    yield;
   }
   return [...byName.values()];
 }

@@ -51,6 +51,8 @@ export interface ServerState {
   /** Monotonic milliseconds since which clients wait for a list of it; undefined if none waits. */
   awaitedSince: number | undefined;
   inFlight: { connection: Lister; done: Promise<void> } | undefined;
+  /** Resolves when its lists were read from disk. */
+  restoring: Promise<void> | undefined;
   /** Requests for tools in progress, alone or as a part of `inFlight`, and requests for the other lists. */
   toolLists: Set<ToolsRequest>;
   otherLists: Set<OtherRequest>;
@@ -102,6 +104,14 @@ export type Teller = Lister & Pick<Connection, 'state'>;
 export function knownTo(slot: ServerState, offered: string | undefined): Known | ServerState {
   if (offered === undefined) return slot;
   return slot.bySet.get(offered) ?? slot.bySet.get(sharedKey(offered)) ?? slot;
+}
+
+/**
+ * True if nothing of a server is known. If its entry changed, its shown list is newer than the list stored for the new
+ * entry.
+ */
+export function isBlank({ listing, handshake }: ServerState): boolean {
+  return listing.kind === 'unlisted' && handshake === undefined;
 }
 
 /**
@@ -197,6 +207,7 @@ export function emptyServerState(spec: ServerSpec): ServerState {
     unsteady: false,
     awaitedSince: undefined,
     inFlight: undefined,
+    restoring: undefined,
     toolLists: new Set(),
     otherLists: new Set(),
     retryTimer: undefined,

@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
-import { createCatalogStore } from '../catalog/catalog-store.ts';
+import { createCatalogStore, NO_STORE } from '../catalog/catalog-store.ts';
 import { createFailureStore } from '../catalog/failure-store.ts';
 import { createLockFile, type LockFile } from '../catalog/pins/lock-file.ts';
 import { type Config, profileWord, type ServerSpec, type Settings, unchosenProfile } from '../config/config.ts';
@@ -107,7 +107,7 @@ export function openApp(
   const home = homeFolder(environmentOf());
   const oauth = createOAuth({ file: tokensFile(environmentOf()), log });
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
-  const store = catalogs === 'stored' ? stored : { ...stored, read: () => undefined };
+  const store = catalogs === 'stored' ? stored : { ...NO_STORE, write: stored.write, flush: stored.flush };
   const problem = unwritable(home);
   if (problem !== undefined) {
     log.warn(problem);

@@ -1,24 +1,30 @@
 /** Catalogs on disk: known at once, checked when the server runs, never a secret, never a crash. */
-import { mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createCatalogStore, launchKey } from '../../src/catalog/catalog-store.ts';
+import { type CatalogStore, createCatalogStore, launchKey } from '../../src/catalog/catalog-store.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createWorld, type Script, specOf } from '../world.ts';
 
 const temp = () => join(mkdtempSync(join(tmpdir(), 'mcpx-store-')), 'cache');
 
+/** The stores of earlier runs by their folder. */
+const earlier = new Map<string, CatalogStore>();
+
+/** Starts a run; the one before it in the same folder has written its catalogs. */
 function open(folder: string, script: Script) {
   const told: string[] = [];
+  earlier.get(folder)?.flush();
   const store = createCatalogStore({ folder, log: createLog({ write: (line) => told.push(line) }) });
+  earlier.set(folder, store);
   let starts = 0;
   const connect = async () => {
     starts++;
     await script.connect?.();
   };
   const world = createWorld({ one: { ...script, connect } }, { store });
-  return { ...world, told, starts: () => starts };
+  return { ...world, store, told, starts: () => starts };
 }
 
 test('a second run knows the tools without starting the server', async () => {
@@ -65,8 +71,10 @@ test('what quotes a secret of its server is not stored, and what was stored befo
     framing: 'newline',
   } as const;
   store.write(spec as never, catalog('Does.'));
+  store.flush();
   expect(readdirSync(folder)).toHaveLength(1);
   store.write(spec as never, catalog('Connected as me:hunter2-hunter2.'));
+  store.flush();
   expect(readdirSync(folder)).toEqual([]);
   expect(told).toEqual([expect.stringContaining('server "one" offers is not stored')]);
   expect(told.join()).not.toContain('hunter2');
@@ -210,24 +218,35 @@ test('a server that cannot be reached keeps what is known of it', async () => {
 });
 
 describe('files', () => {
-  const fileIn = (folder: string) => join(folder, readdirSync(folder)[0] ?? '');
+  const fileIn = (folder: string) => {
+    earlier.get(folder)?.flush();
+    return join(folder, readdirSync(folder)[0] ?? '');
+  };
+  const setsIn = (file: string) => JSON.parse(readFileSync(file, 'utf8').split('\n')[0] ?? '').sets;
+
+  const headOf = (tools: string, ...lines: string[]) =>
+    [
+      `{"format":3,"at":1,"sets":[{"offered":"","hello":{"era":"legacy","capabilities":{},"serverInfo":{}},"offer":{"resources":[],"templates":[],"prompts":[]},"tools":${tools}}]}`,
+      ...lines,
+    ].join('\n');
 
   test.each([
     ['no JSON', 'nonsense'],
     ['another format', '{"format":99}'],
-    ['damaged', '{"format":2,"at":1,"sets":[{"offered":"","hello":{},"offer":{}}]}'],
+    ['damaged', '{"format":3,"at":1,"sets":[{"offered":"","hello":{},"offer":{},"tools":0}]}'],
     ['a foreign thing', '[1,2]'],
-    ['without any set', '{"format":2,"at":1,"sets":[]}'],
-    ['with a set that is none', '{"format":2,"at":1,"sets":[5]}'],
-    [
-      'tools without names',
-      '{"format":2,"at":1,"sets":[{"offered":"","hello":{"era":"legacy","capabilities":{},"serverInfo":{}},"offer":{"tools":[{}],"resources":[],"templates":[],"prompts":[]}}]}',
-    ],
+    ['without any set', '{"format":3,"at":1,"sets":[]}'],
+    ['with a set that is none', '{"format":3,"at":1,"sets":[5]}'],
+    ['without the number of tools', headOf('"many"')],
+    ['cut in the middle', headOf('2', '{"upstreamName":"a","tool":{"name":"a"}}')],
+    ['cut in a tool', headOf('1', '{"upstreamName":"a","tool":{"na')],
+    ['tools of a set that is missing', headOf('{"of":3}')],
+    ['tools without names', headOf('1', '{"upstreamName":"a","tool":{}}')],
   ])('%s is ignored, said once, and written anew', async (_, text) => {
     const folder = temp();
     await open(folder, { tools: [{ name: 'a' }] }).catalog.settle(1000);
     const file = fileIn(folder);
-    const good = JSON.parse(readFileSync(file, 'utf8'));
+    const good = setsIn(file);
     writeFileSync(file, text);
     const second = open(folder, { tools: [{ name: 'a' }] });
     await second.catalog.settle(1000);
@@ -235,7 +254,7 @@ describe('files', () => {
     expect(second.catalog.find('one', 'a')).toBeDefined();
     expect(second.told).toHaveLength(1);
     expect(second.told[0]).toContain(file);
-    expect(JSON.parse(readFileSync(file, 'utf8')).sets).toEqual(good.sets);
+    expect(setsIn(fileIn(folder))).toEqual(good);
   });
 
   test('that nobody has used for months are removed, and nothing else is', async () => {
@@ -267,6 +286,7 @@ describe('files', () => {
     const store = createCatalogStore({ folder, log: createLog({ level: 'silent' }) });
     const stored = store.read(specOf('one'))!;
     store.write(specOf('other'), stored);
+    store.flush();
     expect(store.read(specOf('one'))).toEqual(stored);
     // A file that was written or read within a day is kept.
     utimesSync(file, ago(0.5), ago(0.5));
@@ -281,14 +301,15 @@ describe('files', () => {
     const blocked = open(join(blocker, 'file', 'cache'), { tools: [{ name: 'a' }] });
     await blocked.catalog.settle(1000);
     expect(blocked.catalog.find('one', 'a')).toBeDefined();
+    blocked.store.flush();
     expect(blocked.told).toHaveLength(1);
   });
 
   test.skipIf(process.platform === 'win32')('are for their owner only (needs POSIX modes)', async () => {
     const folder = temp();
     await open(folder, { tools: [] }).catalog.settle(1000);
-    expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(fileIn(folder)).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
   test('hold nothing of the launch spec', async () => {
@@ -308,4 +329,58 @@ test('another command, argument, variable or URL is another catalog; another nam
   expect(key({ name: 'b' })).toBe(same);
   for (const change of [{ command: 'y' }, { args: ['2'] }, { env: { A: '1' } }, { cwd: '/' }])
     expect(key(change)).not.toBe(same);
+});
+
+describe('thousands of tools', () => {
+  const tools = Array.from({ length: 3000 }, (_, index) => ({ name: `tool_${index}`, description: 'x'.repeat(200) }));
+
+  test('are read in steps, and a client that comes meanwhile gets them too', async () => {
+    const folder = temp();
+    await open(folder, { tools }).catalog.settle(1000);
+    const second = open(folder, {});
+    const [first, other] = [second.catalog.settle(1000), second.catalog.ensure('one')];
+    expect(second.catalog.find('one', 'tool_2999')).toBeUndefined();
+    await Promise.all([first, other]);
+    expect(second.catalog.find('one', 'tool_2999')).toEqual({ upstreamName: 'tool_2999', tool: tools[2999] });
+    expect(second.starts()).toBe(0);
+  });
+
+  test('that two kinds of clients see are in memory once, after a start too', async () => {
+    const folder = temp();
+    const first = open(folder, { tools });
+    await first.catalog.settle(1000);
+    first.catalog.connected('one', {
+      name: 'one',
+      spec: specOf('one'),
+      offered: 'sampling',
+      connect: async () => first.catalog.server('one')!.handshake!,
+      request: async () => ({ tools: structuredClone(tools) }),
+    });
+    const shared = ({ catalog }: ReturnType<typeof open>) =>
+      catalog.server('one', 'sampling')?.offer.tools === catalog.server('one', '')?.offer.tools;
+    await expect.poll(() => first.catalog.server('one', 'sampling') !== first.catalog.server('one')).toBe(true);
+    expect(shared(first)).toBe(true);
+    const second = open(folder, {});
+    await second.catalog.settle(1000);
+    expect(shared(second)).toBe(true);
+  });
+});
+
+test('a catalog that is not written yet is read by the next one of the same process', async () => {
+  const folder = temp();
+  const { catalog, store } = open(folder, { tools: [{ name: 'a' }] });
+  await catalog.settle(1000);
+  expect(readdirSync(join(folder, '..'))).toEqual([]);
+  expect(store.handshake(specOf('one'))).toMatchObject({ era: 'legacy' });
+  expect(store.read(specOf('one'))?.bySet.size).toBe(1);
+  store.flush();
+  expect(store.handshake(specOf('one'))).toMatchObject({ era: 'legacy' });
+  expect(readdirSync(folder)).toHaveLength(1);
+});
+
+test('lists are written a moment after the last change', async () => {
+  const folder = temp();
+  const { catalog } = open(folder, { tools: [{ name: 'a' }] });
+  await catalog.settle(1000);
+  await expect.poll(() => existsSync(folder) && readdirSync(folder).length).toBe(1);
 });

@@ -1,6 +1,6 @@
 /** Each list of a server stands alone: one that fails or hangs hides nothing else, is named, and is asked for again. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { StoredCatalog } from '../../src/catalog/catalog-store.ts';
+import { NO_STORE, type StoredCatalog } from '../../src/catalog/catalog-store.ts';
 import { RpcError } from '../../src/errors.ts';
 import { createWorld, type Script, specOf } from '../world.ts';
 
@@ -158,7 +158,8 @@ describe('other faults of lists', () => {
     let up = false;
     let stored: StoredCatalog | undefined;
     const store = {
-      read: () => stored,
+      ...NO_STORE,
+      load: () => stored,
       write(_: unknown, catalog: StoredCatalog) {
         stored = catalog;
       },

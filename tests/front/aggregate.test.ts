@@ -49,14 +49,16 @@ function stored() {
         ...(name === 'denied' && { spec: { tools: { deny: ['*'] } } }),
       },
     ]);
+    const store = createCatalogStore({ folder, log: createLog({ write: () => undefined }) });
     const world = createWorld(Object.fromEntries(scripts), {
       settings: { ...DEFAULTS, naming: { ...DEFAULTS.naming, ...naming } },
-      store: createCatalogStore({ folder, log: createLog({ write: () => undefined }) }),
+      store,
     });
     const front = openFront('aggregate', world.deps, { key: 'k', notify: () => undefined });
     const request = (method: string, params: Params = {}) =>
       front.request({ method, params }, { signal: new AbortController().signal });
     await request('tools/list');
+    store.flush();
     return { request, starts };
   };
 }

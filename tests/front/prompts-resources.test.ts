@@ -70,6 +70,7 @@ test('a prompt and a resource that are newer than what was stored are found in t
     });
   const naming = { resources: 'keep' } as const;
   await open({ a: listing([]), b: listing([]) }, naming, store).request('prompts/list');
+  store.flush();
   for (const [method, params] of [
     ['prompts/get', { name: 'b__new' }],
     ['resources/read', { uri: 'x://new' }],

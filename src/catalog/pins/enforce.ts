@@ -51,6 +51,7 @@ export function createGuard({ log, file }: GuardOptions): Pins {
     session: () => session,
     canResume: () => true,
     release: () => undefined,
+    flush: () => undefined,
   };
 }
 

@@ -50,6 +50,8 @@ export interface Pins {
   canResume(issued: number): boolean;
   /** Removes the pins of a client that has left. */
   release(key: string): void;
+  /** Writes to disk what is not there yet. */
+  flush(): void;
   /** Changes whenever the result of `shown` may have changed for a reason other than a new list. */
   readonly revision: number;
 }
@@ -76,6 +78,7 @@ const NO_PINS: Pins = {
   session: () => FREE,
   canResume: () => true,
   release: () => undefined,
+  flush: () => undefined,
   revision: 0,
 };
 
@@ -167,6 +170,7 @@ function createMemory(mode: 'session' | 'warn', log: Log, onDisk: ShownDefinitio
       });
     },
     release: (key) => void lists.delete(key),
+    flush: () => onDisk?.flush(),
   };
 }
 

@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import type { Interruptible } from '../../event-loop.ts';
 import { ensureFolder, readIfPresent, writeFileAtomic } from '../../files.ts';
 import { sharedKey } from '../../mcp/capabilities.ts';
 import type { Log } from '../../observe/log.ts';
+import { createDeferredWrites } from '../deferred-writes.ts';
 import type { Comparison } from './digest.ts';
 import type { Lesson } from './pins.ts';
 
@@ -26,8 +28,10 @@ type Lists = Record<string, Record<string, ShownList>>;
 export type ShownTo = (server: string, offered: string) => ShownList | undefined;
 
 export interface ShownDefinitions {
-  /** Records the definitions that sessions are shown from now on. */
+  /** Records the definitions that sessions are shown from now on. They are on disk a moment later. */
   note(lesson: Lesson, comparison: Comparison): void;
+  /** Writes the definitions that are not on disk yet. */
+  flush(): void;
   /** Returns the definitions that a session from that time was shown; undefined if they are no longer known. */
   to(issued: number): ShownTo | undefined;
 }
@@ -58,21 +62,40 @@ export function createShownDefinitions({ folder, profile, log }: ShownDefinition
     known = { stamp: stampOf(file), lists };
   };
 
+  const writes = createDeferredWrites();
+  /** The lists that are not on disk yet, in order. */
+  const pending: Noted[] = [];
+
+  function* writePending(): Interruptible<void> {
+    for (const { lesson, comparison } of pending) {
+      for (const { tool } of lesson.tools.values()) {
+        // The digests of thousands of tools take long; they are remembered.
+        comparison.digest(tool);
+        yield;
+      }
+    }
+    record(pending.splice(0));
+  }
+
+  const record = (all: Noted[]) => {
+    try {
+      const before = read();
+      const lists = all.reduce(withLesson, before);
+      if (lists !== before) write(lists);
+    } catch (error) {
+      if (!isBroken) log.warn(`"${file}" cannot be used (${messageOf(error)}): sessions do not survive a restart`);
+      isBroken = true;
+    }
+  };
+
   return {
     note(lesson, comparison) {
-      const { name } = lesson.spec;
-      try {
-        const lists = read();
-        const own = Object.hasOwn(lists, name) ? lists[name] : undefined;
-        const before = own?.[lesson.offered];
-        const next = following(before, lesson, comparison);
-        if (next !== before) write({ ...lists, [name]: { ...own, [lesson.offered]: next } });
-      } catch (error) {
-        if (!isBroken) log.warn(`"${file}" cannot be used (${messageOf(error)}): sessions do not survive a restart`);
-        isBroken = true;
-      }
+      pending.push({ lesson, comparison, at: Date.now() });
+      writes.add(file, writePending);
     },
+    flush: writes.flush,
     to(issued) {
+      writes.flush();
       if (isBroken) return undefined;
       const lists = read();
       const all = Object.values(lists).flatMap((own) => Object.values(own));
@@ -85,11 +108,25 @@ export function createShownDefinitions({ folder, profile, log }: ShownDefinition
   };
 }
 
-/** Returns the entry to write after a list; the same object if nothing is to be written. */
-function following(before: ShownList | undefined, lesson: Lesson, comparison: Comparison): ShownList {
+/** A list, and when it was shown, in epoch milliseconds. */
+interface Noted {
+  lesson: Lesson;
+  comparison: Comparison;
+  at: number;
+}
+
+/** Returns the lists with another one; the same object if nothing is to be written. */
+function withLesson(lists: Lists, noted: Noted): Lists {
+  const { spec, offered } = noted.lesson;
+  const own = Object.hasOwn(lists, spec.name) ? lists[spec.name] : undefined;
+  const before = own?.[offered];
+  const next = following(before, noted);
+  return next === before ? lists : { ...lists, [spec.name]: { ...own, [offered]: next } };
+}
+
+function following(before: ShownList | undefined, { lesson, comparison, at: now }: Noted): ShownList {
   const { version, folder } = lesson;
   const tools = Object.fromEntries([...lesson.tools.values()].map(({ tool }) => [tool.name, comparison.digest(tool)]));
-  const now = Date.now();
   if (before === undefined) return { version, folder, tools, since: 0 };
   // Lists for two folders may differ, and only one of them is stored.
   if (before.folder !== folder) return { version, folder, tools, since: now };

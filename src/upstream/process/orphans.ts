@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import { ensureFolder, removeAbandonedTemps, writeFileAtomic } from '../../files.ts';
+import { createOwnFile, ensureFolder, removeAbandonedTemps } from '../../files.ts';
 import type { Log } from '../../observe/log.ts';
 import { isRecord } from '../../wire/message.ts';
 import { processGroup } from './process-group.ts';
@@ -49,6 +49,7 @@ export function createChildRecords({ folder, log, platform = process.platform }:
   if (platform === 'win32') return { started: () => undefined, ended: () => undefined, reap: async () => 0 };
   const world = worldOf(platform);
   let self: Identity | undefined;
+  let isCreated = false;
   let told = false;
 
   const fileOf = (pid: number) => join(folder, `${process.pid}-${pid}.json`);
@@ -67,11 +68,12 @@ export function createChildRecords({ folder, log, platform = process.platform }:
         const child = identityOf(pid, platform);
         // A child that has already ended needs no record.
         if (!self || !child) return;
-        ensureFolder(folder);
         const record: ChildRecord = { child, owner: self, world };
-        // The file is not synced: it is useless after a crash of the machine.
-        writeFileAtomic(fileOf(pid), JSON.stringify(record), { sync: false });
+        if (!isCreated) ensureFolder(folder);
+        isCreated = true;
+        createOwnFile(fileOf(pid), JSON.stringify(record));
       } catch (error) {
+        isCreated = false;
         tell(error);
       }
     },

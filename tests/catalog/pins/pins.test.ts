@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CatalogStore, launchKey } from '../../../src/catalog/catalog-store.ts';
+import { type CatalogStore, launchKey, NO_STORE } from '../../../src/catalog/catalog-store.ts';
 import { EMPTY_OFFER, type Tool } from '../../../src/catalog/listing.ts';
 import { createHistory } from '../../../src/catalog/pins/definition-history.ts';
 import { createComparison } from '../../../src/catalog/pins/digest.ts';
@@ -265,8 +265,8 @@ describe('lock: session', () => {
   const stored = (version: string): CatalogStore => {
     const offer = { ...EMPTY_OFFER, tools: [{ tool: tool('read', 'last week'), upstreamName: 'read' }] };
     return {
-      read: () => ({ at: 0, bySet: new Map([['', { handshake: helloOf(version), offer }]]) }),
-      write: () => undefined,
+      ...NO_STORE,
+      load: () => ({ at: 0, bySet: new Map([['', { handshake: helloOf(version), offer }]]) }),
     };
   };
 

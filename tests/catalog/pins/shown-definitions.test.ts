@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Tool } from '../../../src/catalog/listing.ts';
 import { createPins } from '../../../src/catalog/pins/pins.ts';
-import { createShownDefinitions } from '../../../src/catalog/pins/shown-definitions.ts';
+import { createShownDefinitions, type ShownDefinitions } from '../../../src/catalog/pins/shown-definitions.ts';
 import { DEFAULTS } from '../../../src/config/config.ts';
 import { SILENT } from '../../../src/observe/log.ts';
 import type { Router } from '../../../src/router/router.ts';
@@ -17,12 +17,20 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
 });
 afterEach(() => {
+  opened.length = 0;
   vi.useRealTimers();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const tool = (name: string, description = 'as it was'): Tool => ({ name, description });
-const open = () => createShownDefinitions({ folder, profile: 'default', log: SILENT });
+const opened: ShownDefinitions[] = [];
+/** Opens the definitions of a process; those before it have written theirs. */
+const open = () => {
+  for (const one of opened) one.flush();
+  const shown = createShownDefinitions({ folder, profile: 'default', log: SILENT });
+  opened.push(shown);
+  return shown;
+};
 
 /** One process that lists these tools; time goes on between two of them. */
 async function process(tools: Tool[], version = '1.0.0') {

@@ -1,7 +1,7 @@
 /** The menu: budget, tiers, byte-stable text. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { StoredCatalog } from '../../../src/catalog/catalog-store.ts';
+import { NO_STORE, type StoredCatalog } from '../../../src/catalog/catalog-store.ts';
 import type { ServerSpec } from '../../../src/config/config.ts';
 import { describeServer } from '../../../src/front/compact/inspect-tool.ts';
 import { renderMenu } from '../../../src/front/compact/menu.ts';
@@ -122,7 +122,8 @@ test('what nobody has listed yet comes from the disk, with the same bytes', asyn
   const spec = specOf('files');
   const stored = new Map<string, StoredCatalog>();
   const store = {
-    read: ({ name }: ServerSpec) => stored.get(name),
+    ...NO_STORE,
+    load: ({ name }: ServerSpec) => stored.get(name),
     write: ({ name }: ServerSpec, catalog: StoredCatalog) => void stored.set(name, catalog),
   };
   const before = createWorld({ files }, { store });
