@@ -1,9 +1,10 @@
 /** Scripts that run in the executable because no Node is on PATH: as with Node, alone and as servers. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { buildZip, manifestText } from '../server-packages/zip-builder.ts';
 import { BUNDLE, EXECUTABLE, emptyPlace, fixture, type Place, run, start } from './program.ts';
 
 const PACKAGES = resolve(import.meta.dirname, '../../node_modules');
@@ -239,27 +240,61 @@ const canIsolate = ['true', 'chroot'].every(
   (program) => spawnSync('unshare', ['-n', '-m', '-p', '-f', program, '--version'], { stdio: 'ignore' }).status === 0,
 );
 
-test.skipIf(!canIsolate)(
-  'on a machine without Node and without network, the official filesystem server runs (needs unshare and chroot, as root)',
+/** The script of a bundle, as its manifest names it, with an argument. */
+const ENTRY = '${__dirname}/server/plain.cjs';
+
+/** A folder with the executable, its libraries and the unpacked server, and nothing else that can be run. */
+function rootWithoutNode(place: Place) {
+  const root = join(place.cwd, 'root');
+  for (const folder of ['proc', 'tmp', 'root/files', 'etc/ssl/certs'])
+    mkdirSync(join(root, folder), { recursive: true });
+  const libraries = execFileSync('ldd', [EXECUTABLE], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];
+  for (const file of libraries) cpSync(file, join(root, file), { recursive: true, dereference: true });
+  cpSync(EXECUTABLE, join(root, 'mcpx'));
+  cpSync(unpacked, join(root, 'unpacked'), { recursive: true });
+  return {
+    file: (name: string, content: string | Buffer) => writeFileSync(join(root, 'root', name), content),
+    mcpx(...words: string[]) {
+      const { status, stdout, stderr } = spawnSync('unshare', [...ISOLATE, root, '/mcpx', ...words], {
+        ...{ env: { HOME: '/root', PATH: '/usr/sbin:/usr/bin:/sbin:/bin', NO_COLOR: '1' }, encoding: 'utf8' },
+      });
+      return { status, stdout, stderr };
+    },
+  };
+}
+
+describe.skipIf(!canIsolate)(
+  'on a machine without Node and without network (needs unshare and chroot, as root)',
   () => {
-    const place = emptyPlace();
-    const root = join(place.cwd, 'root');
-    for (const folder of ['proc', 'tmp', 'root/files', 'etc/ssl/certs'])
-      mkdirSync(join(root, folder), { recursive: true });
-    // The program and its libraries are the only executables there.
-    const libraries = execFileSync('ldd', [EXECUTABLE], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];
-    for (const file of libraries) cpSync(file, join(root, file), { recursive: true, dereference: true });
-    cpSync(EXECUTABLE, join(root, 'mcpx'));
-    cpSync(unpacked, join(root, 'unpacked'), { recursive: true });
-    writeFileSync(join(root, 'root/files/note.txt'), 'read in the chroot');
-    const at = FILESYSTEM.replace(unpacked, '/unpacked');
-    const config = { mcpServers: { fs: { command: 'node', args: [at, '/root/files'] } } };
-    writeFileSync(join(root, 'root/mcp.json'), JSON.stringify(config));
-    const words = ['/mcpx', 'exec', 'fs.read_text_file', 'path=/root/files/note.txt', '--config', '/root/mcp.json'];
-    const { status, stdout, stderr } = spawnSync('unshare', [...ISOLATE, root, ...words], {
-      ...{ env: { HOME: '/root', PATH: '/usr/sbin:/usr/bin:/sbin:/bin', NO_COLOR: '1' }, encoding: 'utf8' },
+    test('the official filesystem server runs from an unpacked folder', () => {
+      const { file, mcpx } = rootWithoutNode(emptyPlace());
+      const args = [FILESYSTEM.replace(unpacked, '/unpacked'), '/root/files'];
+      file('files/note.txt', 'read in the chroot');
+      file('mcp.json', JSON.stringify({ mcpServers: { fs: { command: 'node', args } } }));
+      expect(mcpx('exec', 'fs.read_text_file', 'path=/root/files/note.txt', '--config', '/root/mcp.json')).toEqual({
+        ...{ status: 0, stdout: 'read in the chroot\n', stderr: '' },
+      });
     });
-    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'read in the chroot\n', stderr: '' });
-    expect(existsSync(join(root, 'bin'))).toBe(false);
+
+    test('a bundle of type node is added and runs', () => {
+      const { file, mcpx } = rootWithoutNode(emptyPlace());
+      const server = {
+        type: 'node',
+        entry_point: 'server/plain.cjs',
+        mcp_config: { command: 'node', args: [ENTRY, 'bundled'] },
+      };
+      const bundle = buildZip([
+        { path: 'manifest.json', content: manifestText({ name: 'plain', server, tools: [], user_config: {} }) },
+        { path: 'server/plain.cjs', content: readFileSync(fixture('plain.cjs')) },
+      ]);
+      file('plain.mcpb', bundle);
+      expect(mcpx('add', '/root/plain.mcpb')).toMatchObject({
+        status: 0,
+        stderr: expect.stringContaining('added server "plain"'),
+      });
+      const { status, stdout, stderr } = mcpx('exec', 'plain.how');
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual([true, '/mcpx', ['bundled']]);
+    });
   },
 );
