@@ -10,6 +10,7 @@ import { nameKey } from '../config/server-names.ts';
 import { setValue } from '../config/set-value.ts';
 import { McpxError } from '../errors.ts';
 import type { Flags } from './command.ts';
+import { sourceFlags } from './command-app.ts';
 import { shellWord } from './shell-word.ts';
 
 export interface AddTarget {
@@ -56,10 +57,8 @@ export function refuseTaken(name: string, { prepared: { container, servers } }: 
     return !ofProfile || path[1] === container[1];
   });
   if (present === undefined) return;
-  const where = ['config', 'profile']
-    .flatMap((flag) => flags.values(flag).map((value) => ` --${flag} ${value}`))
-    .join('');
+  const typed = `${sourceFlags(flags)}${shellWord(present.name)}`;
   throw new McpxError('usage', `there is a server "${present.name}" already`, {
-    hint: `mcpx get ${shellWord(present.name)}${where} shows it, mcpx remove ${shellWord(present.name)}${where} removes it`,
+    hint: `mcpx get ${typed} shows it, mcpx remove ${typed} removes it`,
   });
 }

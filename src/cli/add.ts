@@ -10,6 +10,7 @@ import { entryOf } from './add-entry.ts';
 import { type AddRequest, type FileRequest, readAddRequest } from './add-request.ts';
 import { type AddTarget, addTarget, refuseTaken } from './add-target.ts';
 import type { Flags, Invocation } from './command.ts';
+import { sourceFlags } from './command-app.ts';
 import { entryNamed, loadScope, noteReload } from './config-edit.ts';
 import { note, print, printError, printJson } from './output.ts';
 import { selfCommand } from './own-command.ts';
@@ -112,6 +113,6 @@ async function report(
     return code;
   }
   printError(new McpxError(trial.code, trial.error, { hint: trial.hint }));
-  note(`\nserver "${name}" stays in the config; mcpx remove ${shellWord(name)} takes it out`);
+  note(`\nserver "${name}" stays in the config; mcpx remove ${sourceFlags(flags)}${shellWord(name)} takes it out`);
   return code;
 }

@@ -1,5 +1,7 @@
 /** `mcpx add`, `remove`, `enable`, `disable`, `get` and `export` on a config: what they write, and what they refuse. */
+import { once } from 'node:events';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,9 +11,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { buildZip, manifestText } from '../server-packages/zip-builder.ts';
 import { captureOutput } from '../setup/output.ts';
@@ -176,6 +180,17 @@ describe('mcpx add', () => {
       ...['default one a', 'open one a', 'open two b', 'few one c'],
     ]);
     expect(await mcpx('add', 'one', '--profile', 'few', '--', 'd')).toBe(2);
+  });
+
+  test('names the sign-in that a URL needs', async () => {
+    const server = createServer((_, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const file = write('other.json', '{"mcpServers": {}}');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    expect(await mcpx('add', 'x', url, '--config', file)).toBe(3);
+    expect(shown.stderr).toContain('error: server "x" needs sign-in\n\nhint: mcpx login x');
+    expect(shown.stderr).toContain(`mcpx remove --config ${file} x takes it out`);
   });
 
   test('refuses an entry that would start mcpx itself', async () => {
@@ -358,6 +373,25 @@ describe('a server.json', () => {
       url: 'https://weather.example/mcp',
       headers: { 'X-Key': '${WEATHER}' },
     });
+  });
+
+  test('whose packages start HTTP servers of their own is refused', async () => {
+    const [npm] = SERVER.packages;
+    const packages = [{ ...npm, transport: { type: 'streamable-http', url: 'http://localhost:1/mcp' } }];
+    const file = write('server.json', JSON.stringify({ ...SERVER, packages, remotes: [] }));
+    expect(await mcpx('add', file)).toBe(1);
+    expect(shown.stderr).toContain('start an HTTP server of their own');
+  });
+
+  test('with several packages uses the first one whose launcher is installed', async () => {
+    const file = write('server.json', JSON.stringify(SERVER));
+    write('bin/docker', '');
+    chmodSync(join(home, 'bin', 'docker'), 0o755);
+    vi.stubEnv('PATH', join(home, 'bin'));
+    vi.stubEnv('PATHEXT', '');
+    expect(await mcpx('add', file, '--no-check')).toBe(0);
+    expect(entry('weather')).toEqual({ command: 'docker', args: ['run', '-i', '--rm', 'x/weather:2'] });
+    expect(shown.stderr).toContain('it runs docker run -i --rm x/weather:2');
   });
 
   test('that lacks values names them with the options to pass', async () => {
