@@ -36,11 +36,11 @@ async function small(file) {
   return isCode ? (await transform(text, { loader, minify: true, charset: 'utf8' })).code : text;
 }
 
-/** The words of the search are much text that is seldom needed: packed, and unpacked by the first question. */
-const wordTables = {
-  name: 'word-tables',
+/** The words of the search and the Chinese texts are much text that is seldom needed: packed, and unpacked when it is first used. */
+const packedTables = {
+  name: 'packed-tables',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]search[\\/]tables[\\/][\w-]+\.json$/ }, ({ path }) => {
+    onLoad({ filter: /[\\/](?:search[\\/]tables|cli[\\/]language)[\\/][\w-]+\.json$/ }, ({ path }) => {
       // Brotli gives the same bytes on every machine, deflate does not.
       const packed = brotliCompressSync(JSON.stringify(JSON.parse(readFileSync(path, 'utf8')))).toString('base64');
       const contents = [
@@ -136,7 +136,7 @@ export function sizeReport(metafile, bytes) {
 async function bundleFile(entry, outfile, { define = {}, ...more } = {}) {
   try {
     const packed = new Map();
-    const plugins = [textFiles, wordTables, packedPackages(packed)];
+    const plugins = [textFiles, packedTables, packedPackages(packed)];
     const common = options(plugins);
     const constants = { ...common.define, ...define };
     const { metafile } = await build({ ...common, ...more, define: constants, entryPoints: [entry], outfile });

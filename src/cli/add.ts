@@ -12,7 +12,7 @@ import { type AddTarget, addTarget, refuseTaken } from './add-target.ts';
 import type { Flags, Invocation } from './command.ts';
 import { sourceFlags } from './command-app.ts';
 import { entryNamed, loadScope, noteReload } from './config-edit.ts';
-import { note, print, printError, printJson } from './output.ts';
+import { note, printError, printJson, say } from './output.ts';
 import { selfCommand } from './own-command.ts';
 import type { PlannedServer } from './planned-server.ts';
 import { shellWord } from './shell-word.ts';
@@ -109,7 +109,7 @@ async function report(
     return code;
   }
   if (trial.ok) {
-    await print(`${name}: ${trial.tools} ${trial.tools === 1 ? 'tool' : 'tools'}, ${trial.ms} ms`);
+    await say(`${name}: ${trial.tools === 1 ? '1 tool' : `${trial.tools} tools`}, ${trial.ms} ms`);
     return code;
   }
   printError(new McpxError(trial.code, trial.error, { hint: trial.hint }));

@@ -1,5 +1,6 @@
 /** Runs a command line: cac finds the command and checks its options; then the command runs and returns the exit code. */
 import { type CAC, type Command, cac } from 'cac';
+import { environmentOf } from '../config/environment.ts';
 import { EXIT_CODES, McpxError } from '../errors.ts';
 import { MODULE_COMMAND } from '../upstream/transports/transport.ts';
 import { versionJson, versionLine, wantsVersionJson } from '../version.ts';
@@ -16,6 +17,7 @@ import {
 } from './command-line.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
 import { COMPLETE_COMMAND } from './completion/shell-words.ts';
+import { language } from './language/language.ts';
 import { print, printError } from './output.ts';
 import { isCacError, unknownCommand, usageError } from './usage-errors.ts';
 
@@ -29,6 +31,7 @@ export interface CliOptions extends Lifecycle {
 /** Prints errors and returns the exit code; it does not throw. */
 export async function runCli(options: CliOptions): Promise<number> {
   try {
+    await language.load(environmentOf());
     return await dispatch(options);
   } catch (error) {
     const code = error instanceof McpxError ? error.code : 'failed';

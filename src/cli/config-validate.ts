@@ -8,6 +8,7 @@ import { checkAuditFile } from '../observe/audit.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Flags, Invocation } from './command.ts';
 import { longestOf, readConfig, withAppOf } from './command-app.ts';
+import { inLanguage } from './language/language.ts';
 import { print, printJson, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { whyUnreachable } from './reachable-servers.ts';
@@ -31,7 +32,8 @@ export async function run(invocation: Invocation): Promise<number> {
     return ok ? 0 : EXIT_CODES.unreachable;
   }
   const count = new Set(servers).size;
-  await print(`${files.join(', ')}: ${ok ? 'ok, ' : ''}${count} ${count === 1 ? 'server' : 'servers'}`);
+  const counted = inLanguage(count === 1 ? '1 server' : `${count} servers`);
+  await print(`${files.join(', ')}: ${ok ? inLanguage('ok, ') : ''}${counted}`);
   if (checked && checked.length > 0) await print(table(checked.map(row)));
   return ok ? 0 : EXIT_CODES.unreachable;
 }
@@ -71,7 +73,11 @@ function describe(profile: string, view: ServerView): Checked {
 }
 
 function row({ server, ok, tools, reason = '' }: Checked): string[] {
-  return [server, ok ? (tools === 1 ? '1 tool' : `${tools} tools`) : 'not available', reason.split('\n')[0] ?? ''];
+  return [
+    server,
+    inLanguage(ok ? (tools === 1 ? '1 tool' : `${tools} tools`) : 'not available'),
+    inLanguage(reason.split('\n')[0] ?? ''),
+  ];
 }
 
 /** Loads the config. With --json, errors are printed as JSON with their places. */

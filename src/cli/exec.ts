@@ -15,7 +15,7 @@ import { confirmOnTerminal } from './ask-confirmation.ts';
 import type { Flags, Invocation } from './command.ts';
 import { readConfig, sourceFlags, splitTarget, withAppOf } from './command-app.ts';
 import { parseJson, readPair } from './key-value-arguments.ts';
-import { isWaitShown, paint, print, printJson, showWait } from './output.ts';
+import { isWaitShown, labelled, noteToolError, print, printJson, showWait } from './output.ts';
 import { type Aside, whileWaiting } from './progress.ts';
 import { listAll, reportUnreachable } from './reachable-servers.ts';
 import { resultText, valueText } from './result-text.ts';
@@ -57,7 +57,7 @@ async function callTool(app: App, { config, flags, stop, target, given }: Wanted
       caller: { key: 'cli', capabilities: {} },
       signal: stop,
       progress: showProgress,
-      noted: (notes) => status.info(notes.map((said) => `${paint('yellow', 'note:')} ${said}`).join('\n')),
+      noted: (notes) => status.info(notes.map((said) => labelled('yellow', 'note:', said)).join('\n')),
       confirm: (question) => aside(confirm(question)),
     });
   const result = await whileWaiting(`running ${target}`, call, stop).catch(async (error: unknown) => {
@@ -65,7 +65,7 @@ async function callTool(app: App, { config, flags, stop, target, given }: Wanted
   });
   if (select !== undefined && result.isError !== true) return showPart(result, select, flags);
   if (flags.has('json')) await printJson(result);
-  else if (result.isError === true) status.error(resultText(result));
+  else if (result.isError === true) noteToolError(resultText(result));
   else await print(resultText(result));
   return result.isError === true ? EXIT_CODES.tool : 0;
 }

@@ -4,6 +4,7 @@ import type { Command, Invocation } from './command.ts';
 import { nameOf } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
 import { type HelpPart, TOPICS, type Topic } from './help-topics.ts';
+import { inLanguage } from './language/language.ts';
 import { manualPage } from './man.ts';
 import { paintAnswer, print, printJson, textWidth } from './output.ts';
 import { unknownCommand } from './usage-errors.ts';
@@ -22,46 +23,50 @@ export async function printManualPage(): Promise<number> {
 }
 
 export function commandHelp(command: Command): string {
-  const options = [...command.options, ...GLOBAL_OPTIONS].map(({ flags, doc }) => [flags, doc] as const);
+  const options = [...command.options, ...GLOBAL_OPTIONS].map(({ flags, doc }) => [flags, inLanguage(doc)] as const);
   const examples = command.examples?.map((example) => `  ${example}`) ?? [];
   return [
     paintAnswer('bold', `mcpx ${command.usage}`),
     '',
-    ...wrapText(command.summary, textWidth()),
+    ...wrapText(inLanguage(command.summary), textWidth()),
     '',
-    paintAnswer('bold', 'Options'),
+    title('Options'),
     definitionList(options, { width: textWidth() }),
-    ...(examples.length === 0 ? [] : ['', paintAnswer('bold', 'Examples'), ...examples]),
+    ...(examples.length === 0 ? [] : ['', title('Examples'), ...examples]),
   ].join('\n');
 }
 
 export function generalHelp(): string {
   const groups = [...new Set(COMMANDS.map(({ group }) => group))];
-  const rows = COMMANDS.map(({ usage, summary }) => [usage, summary] as const);
+  const rows = COMMANDS.map(({ usage, summary }) => [usage, inLanguage(summary)] as const);
   const column = definitionColumn(rows);
   const width = textWidth();
   return [
-    ...wrapText('mcpx: every MCP server you own behind two tools, inspect and exec', width),
+    ...wrapText(inLanguage('mcpx: every MCP server you own behind two tools, inspect and exec'), width),
     '',
-    `${paintAnswer('bold', 'Usage')}  mcpx <command> [options]`,
+    `${title('Usage')}  mcpx <command> [options]`,
     ...groups.flatMap((group) => [
       '',
-      paintAnswer('bold', group),
+      title(group),
       definitionList(
         rows.filter((_, index) => COMMANDS[index]?.group === group),
         { width, column },
       ),
     ]),
     '',
-    paintAnswer('bold', 'Topics'),
+    title('Topics'),
     definitionList(
-      Object.entries(TOPICS).map(([name, { summary }]) => [`help ${name}`, summary] as const),
+      Object.entries(TOPICS).map(([name, { summary }]) => [`help ${name}`, inLanguage(summary)] as const),
       { width, column },
     ),
     '',
-    ...wrapText('Without a command, mcpx serves over stdio. MCP clients start it this way.', width),
-    'Try it now: mcpx demo',
+    ...wrapText(inLanguage('Without a command, mcpx serves over stdio. MCP clients start it this way.'), width),
+    inLanguage('Try it now: mcpx demo'),
   ].join('\n');
+}
+
+function title(text: string): string {
+  return paintAnswer('bold', inLanguage(text));
 }
 
 function topicHelp(name: string): string {
@@ -83,13 +88,18 @@ function familyOf(name: string): Command[] {
 }
 
 function topicText(name: string, { summary, parts }: Topic): string {
-  const head = `${paintAnswer('bold', name)}: ${summary}`;
+  const head = `${paintAnswer('bold', name)}: ${inLanguage(summary)}`;
   return [head, ...parts.map(partText)].join('\n\n');
 }
 
 function partText(part: HelpPart): string {
   const width = textWidth();
-  return typeof part === 'string' ? wrapText(part, width).join('\n') : definitionList(part.terms, { width });
+  return typeof part === 'string'
+    ? wrapText(inLanguage(part), width).join('\n')
+    : definitionList(
+        part.terms.map(([term, text]) => [term, inLanguage(text)] as const),
+        { width },
+      );
 }
 
 /** Returns the table of commands for a program, or the part of it that the topic names. */

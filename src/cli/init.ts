@@ -17,7 +17,8 @@ import {
 } from './client-import.ts';
 import { editsOf, planSetups, setupPreview, startOf, writeSetups } from './client-setup.ts';
 import type { Invocation } from './command.ts';
-import { note, print } from './output.ts';
+import { inLanguage } from './language/language.ts';
+import { note, print, say } from './output.ts';
 import { askYesNo, isInteractive } from './question.ts';
 import { savingText } from './tokens.ts';
 
@@ -36,7 +37,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const preview = async (isAnswer: boolean) =>
     [...(await importPreview(imported, isAnswer)), ...(await setupPreview(edits, isAnswer))].join('\n\n');
   if (flags.has('print')) {
-    await print((await preview(true)) || 'nothing has to be changed');
+    await print((await preview(true)) || inLanguage('nothing has to be changed'));
     return 0;
   }
   if (additions.length === 0 && edits.length === 0) {
@@ -86,7 +87,7 @@ function withDemo({ config, plan }: PlannedImport): PlannedImport {
 
 /** Shows what mcpx saves, and the next command. */
 async function finish(invocation: Invocation, code: number): Promise<number> {
-  await print(await savingText(invocation));
+  await say(await savingText(invocation));
   note('next: mcpx tools lists the tools, mcpx list the servers');
   return code;
 }

@@ -1,12 +1,14 @@
 /** Turns every line on stderr into a line of the JSON log: notices, hints, Node's warnings, output of dependencies. */
 import { stripVTControlCharacters } from 'node:util';
 import { jsonLine } from '../observe/log.ts';
+import { language } from './language/language.ts';
 
 /** The log level of a line, by its first word. */
 const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = { error: 'error', warning: 'warn' };
 
 /** Replaces `write` of stderr. Lines that are JSON already pass unchanged. */
 export function writeStderrAsJson(stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
+  language.useEnglish();
   const write = stderr.write.bind(stderr);
   let rest = '';
   stderr.write = (chunk: string | Uint8Array, ...more: unknown[]): boolean => {

@@ -4,7 +4,8 @@ import type { Config, ServerSpec } from '../config/config.ts';
 import { EXIT_CODES } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { readConfig, sourceFlags } from './command-app.ts';
-import { paintAnswer, print, printJson, table } from './output.ts';
+import { inLanguage } from './language/language.ts';
+import { labelled, paintAnswer, print, printJson, say, table } from './output.ts';
 import { noteNoServers } from './reachable-servers.ts';
 import { type ServerRow, serverRows } from './server-rows.ts';
 import { startOnce } from './start-once.ts';
@@ -22,11 +23,11 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   if (rows.length === 0) {
     noteNoServers();
-    if (isCheck) await print('0 servers');
+    if (isCheck) await say('0 servers');
     return code;
   }
   const lines = describeRows(rows);
-  await print(isCheck ? [...lines, summaryOf(rows)].join('\n') : lines.join('\n'));
+  await print(isCheck ? [...lines, inLanguage(summaryOf(rows))].join('\n') : lines.join('\n'));
   const isOpen = rows.some(({ state }) => state !== 'disabled' && state !== 'worked');
   if (!isCheck && isOpen) status.info(`\nto start each server once: mcpx list ${sourceFlags(flags)}--check`);
   return code;
@@ -64,8 +65,8 @@ function describeRows(rows: readonly ServerRow[]): string[] {
     ...(several ? [row.profile] : []),
     row.name,
     row.type,
-    stateWords(row),
-    toolWords(row),
+    inLanguage(stateWords(row)),
+    inLanguage(toolWords(row)),
     row.target,
   ]);
   const lines = table(cells).split('\n');
@@ -98,8 +99,9 @@ function toolWords({ tools }: ServerRow): string {
 
 function remarksOf({ state, error, hint }: ServerRow): string[] {
   if (state === 'disabled') return [];
-  const told = error === undefined ? [] : [state === 'ready' ? error : paintAnswer('red', error)];
-  return [...told, ...(hint === undefined ? [] : [`${paintAnswer('cyan', 'hint:')} ${hint}`])];
+  const told =
+    error === undefined ? [] : [state === 'ready' ? inLanguage(error) : paintAnswer('red', inLanguage(error))];
+  return [...told, ...(hint === undefined ? [] : [labelled('cyan', 'hint:', inLanguage(hint), paintAnswer)])];
 }
 
 const MINUTE = 60_000;

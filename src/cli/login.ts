@@ -11,8 +11,9 @@ import { createOAuth, type OAuth } from '../upstream/oauth/oauth.ts';
 import type { SignIn } from '../upstream/oauth/token-file.ts';
 import type { Invocation } from './command.ts';
 import { readConfig } from './command-app.ts';
+import { inLanguage } from './language/language.ts';
 import { openBrowser } from './open-browser.ts';
-import { isOnTerminal, paintAnswer, print, printJson, table } from './output.ts';
+import { isOnTerminal, paintAnswer, print, printJson, say, table } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { askOnTerminal, TERMINAL } from './question.ts';
 import { status } from './status-lines.ts';
@@ -25,7 +26,7 @@ export async function run(invocation: Invocation): Promise<number> {
     ? await onOtherDevice(invocation, server, oauth)
     : await inBrowser(invocation, server, oauth);
   if (flags.has('json')) await print(JSON.stringify({ server: server.name, ...describe(signIn) }));
-  else await print(`signed in to ${paintAnswer('bold', server.name)}${details(signIn)}`);
+  else await say(`signed in to ${paintAnswer('bold', server.name)}${details(signIn)}`);
   return 0;
 }
 
@@ -104,7 +105,7 @@ async function listSignIns(asJson: boolean): Promise<number> {
   const signIns = createOAuth({ file: tokensFile(environmentOf()), log }).tokens.all();
   if (asJson) await printJson(signIns.map(describe));
   else if (signIns.length === 0) status.info('not signed in to any server; mcpx login <server> signs in');
-  else await print(table(signIns.map((one) => [one.resource, stateOf(one), one.tokens?.scope ?? ''])));
+  else await print(table(signIns.map((one) => [one.resource, inLanguage(stateOf(one)), one.tokens?.scope ?? ''])));
   return 0;
 }
 

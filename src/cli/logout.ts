@@ -2,7 +2,7 @@
 import { messageOf } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { openSignIn } from './login.ts';
-import { print } from './output.ts';
+import { say } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { status } from './status-lines.ts';
 
@@ -16,6 +16,6 @@ export async function run(invocation: Invocation): Promise<number> {
   if (outcome === 'none') status.info(`not signed in to ${server.name}`);
   if (outcome instanceof Error)
     status.warn(`the tokens are deleted here, but could not be revoked: ${messageOf(outcome)}`);
-  if (outcome !== 'none') await print(`signed out of ${server.name}`);
+  if (outcome !== 'none') await say(`signed out of ${server.name}`);
   return 0;
 }

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
 import { tableText } from '../render/columns.ts';
+import { inLanguage } from './language/language.ts';
 import { createSpinner } from './spinner.ts';
 
 /** Prints the result of a command. Resolves when it is written, so that an exit cannot truncate it. */
@@ -11,6 +12,11 @@ export function print(text: string): Promise<void> {
   return new Promise((resolve) => {
     process.stdout.write(text.endsWith('\n') ? text : `${text}\n`, () => resolve());
   });
+}
+
+/** Prints a sentence to stdout in the language of the user. A result that a program may read goes to `print`. */
+export function say(text: string): Promise<void> {
+  return print(inLanguage(text));
 }
 
 /** Like `print`, without changing the content. */
@@ -42,7 +48,7 @@ const spinner = createSpinner(process.stderr);
 /** Shows a text on stderr for as long as a command waits; undefined ends it. Only for terminals. */
 export function showWait(text: string | undefined): void {
   if (text === undefined) spinner.stop();
-  else spinner.start(text);
+  else spinner.start(inLanguage(text));
 }
 
 /** True while a wait is shown, whose text may be replaced. */
@@ -57,19 +63,25 @@ function eraseWait(): void {
 /** Prints a line to stderr. */
 export function note(text: string): void {
   eraseWait();
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${inLanguage(text)}\n`);
 }
 
 /** Prints `warning: …` to stderr. */
 export function warn(text: string): void {
-  note(`${paint('yellow', 'warning:')} ${text}`);
+  note(labelled('yellow', 'warning:', inLanguage(text)));
 }
 
 /** Prints `error: …`, a blank line, and `hint: …` to stderr. */
 export function printError(error: unknown): void {
-  note(`${paint('red', 'error:')} ${errorText(error)}`);
+  note(labelled('red', 'error:', inLanguage(errorText(error))));
   const hint = error instanceof McpxError ? error.hint : undefined;
-  if (hint !== undefined) note(`\n${paint('cyan', 'hint:')} ${hint}`);
+  if (hint !== undefined) note(`\n${labelled('cyan', 'hint:', inLanguage(hint))}`);
+}
+
+/** Prints the text of a tool's error to stderr as the server wrote it. */
+export function noteToolError(text: string): void {
+  eraseWait();
+  process.stderr.write(`${labelled('red', 'error:', text)}\n`);
 }
 
 function errorText(error: unknown): string {
@@ -84,6 +96,12 @@ type Paint = 'red' | 'yellow' | 'green' | 'cyan' | 'bold' | 'dim';
 /** Colours text for stderr if it is a terminal and colours are not disabled. */
 export function paint(style: Paint, text: string): string {
   return useColor(process.stderr) ? styleText(style, text) : text;
+}
+
+/** Puts a coloured label before a text. After a Chinese colon there is no space. `color` is that of the stream. */
+export function labelled(style: Paint, label: string, text: string, color = paint): string {
+  const own = inLanguage(label);
+  return `${color(style, own)}${own.endsWith('：') ? '' : ' '}${text}`;
 }
 
 /** Colours text for stdout, under the same conditions. */

@@ -1,6 +1,7 @@
 /** Waits for servers: shows on a terminal what a long wait is for, and ends when the command is stopped. */
 import { environmentOf, isAutomated, lookup } from '../config/environment.ts';
 import { McpxError } from '../errors.ts';
+import { inLanguage } from './language/language.ts';
 import { showWait } from './output.ts';
 import { status } from './status-lines.ts';
 
@@ -19,7 +20,7 @@ export async function whileWaiting<T>(
   let over = false;
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
-    if (process.stderr.isTTY === true && !over) timer = setTimeout(() => begun(`${text} …`), PATIENCE);
+    if (process.stderr.isTTY === true && !over) timer = setTimeout(() => begun(`${inLanguage(text)} …`), PATIENCE);
   };
   const end = () => {
     clearTimeout(timer);

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
 import { environmentOf, isAutomated, lookup } from '../config/environment.ts';
 import { McpxError } from '../errors.ts';
+import { inLanguage } from './language/language.ts';
 
 /** The streams for a question; it is interactive if both are a terminal. */
 export interface Terminal {
@@ -27,7 +28,7 @@ export async function askOnTerminal(
   const stopped = AbortSignal.any([signal, interrupted.signal]);
   let answer: string | undefined;
   try {
-    answer = await Promise.race([terminal.question(question, { signal: stopped }), ended]);
+    answer = await Promise.race([terminal.question(inLanguage(question), { signal: stopped }), ended]);
   } catch (error) {
     // Node rejects for Ctrl-D too.
     if (stopped.aborted) throw error;
@@ -51,8 +52,8 @@ export async function askYesNo(
   question: string,
   { signal, interrupted, terminal = TERMINAL }: { signal: AbortSignal; interrupted: string; terminal?: Terminal },
 ): Promise<boolean> {
-  const answer = await askOnTerminal(`${question} [y/N] `, signal, terminal).catch((cause: unknown) => {
+  const answer = await askOnTerminal(`${inLanguage(question)} [y/N] `, signal, terminal).catch((cause: unknown) => {
     throw new McpxError('cancelled', interrupted, { cause });
   });
-  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
+  return /^(?:y(?:es)?|是)$/i.test(answer?.trim() ?? '');
 }

@@ -21,6 +21,7 @@ import {
   writeSetups,
 } from './client-setup.ts';
 import type { Flags, Invocation } from './command.ts';
+import { inLanguage } from './language/language.ts';
 import { note, print, printJson, table } from './output.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -149,11 +150,11 @@ async function listClients(flags: Flags): Promise<number> {
     table(
       found.map(({ client, file = '', servers, connected }) => [
         client,
-        connected ? 'connected' : 'not connected',
-        counted(servers),
+        inLanguage(connected ? 'connected' : 'not connected'),
+        inLanguage(counted(servers)),
         file,
       ]),
-    ) || 'no client was found',
+    ) || inLanguage('no client was found'),
   );
   const others = rows.filter(({ file }) => file === undefined).map(({ client }) => client);
   note(`\nnot found: ${others.join(', ')}\nmcpx setup <client> connects one, mcpx setup --all those that were found`);

@@ -1,6 +1,7 @@
 /** Status lines and progress of shell commands, on stderr. `serve` does not load this file, because it costs start time. */
 import { createConsola, type LogType } from 'consola/core';
-import { note, paint, warn } from './output.ts';
+import { inLanguage } from './language/language.ts';
+import { labelled, note, paint, warn } from './output.ts';
 
 /** Writes a line: `info` plain, `warn` and `error` with their word, `start` (progress) dimmed on a terminal. */
 export const status = createConsola({
@@ -11,6 +12,6 @@ export const status = createConsola({
 
 function write(type: LogType, text: string): void {
   if (type === 'warn') warn(text);
-  else if (type === 'error') note(`${paint('red', 'error:')} ${text}`);
-  else note(type === 'start' ? paint('dim', text) : text);
+  else if (type === 'error') note(labelled('red', 'error:', inLanguage(text)));
+  else note(type === 'start' ? paint('dim', inLanguage(text)) : text);
 }

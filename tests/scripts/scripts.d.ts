@@ -478,6 +478,13 @@ declare module '*/scripts/packages/release-notes.mjs' {
   export function releaseNotes(version: string, options?: { changelog?: string; draft?: boolean }): string;
   export function isPrerelease(version: string): boolean;
 }
+declare module '*/scripts/language/messages.mjs' {
+  export const FOLDERS: string[];
+  export function textsOf(path: string, source: string): string[];
+  export function sourceTexts(folders?: string[]): Map<string, string[]>;
+  export function untranslated(): [text: string, files: string[]][];
+  export function chinese(): Record<string, string>;
+}
 declare module '*/scripts/packages/contents.mjs' {
   export const EXTRAS: string[];
   export function extras(script: string): { name: string; system: string; data: Buffer }[];

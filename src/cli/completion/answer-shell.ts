@@ -1,6 +1,7 @@
 /** `mcpx __complete <shell> …`: answers a completion script with the words that may stand at the cursor. */
 import { cutToWidth } from '../../render/columns.ts';
 import { clean, oneLine } from '../../render/text.ts';
+import { inLanguage } from '../language/language.ts';
 import { print } from '../output.ts';
 import { type Candidate, candidatesFor } from './candidates.ts';
 import { createValues } from './known-values.ts';
@@ -71,5 +72,5 @@ function candidates(typed: readonly string[]): Candidate[] {
 }
 
 function docText(doc: string | undefined): string {
-  return cutToWidth(oneLine(clean(doc ?? '')), MAX_DOC);
+  return cutToWidth(oneLine(clean(inLanguage(doc ?? ''))), MAX_DOC);
 }
