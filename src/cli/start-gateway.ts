@@ -5,7 +5,6 @@ import type { Config } from '../config/config.ts';
 import { resolveTokens } from '../config/env.ts';
 import { environmentOf } from '../config/environment.ts';
 import { secretKeyFile, sessionsFolder } from '../config/paths.ts';
-import { McpxError } from '../errors.ts';
 import type { Administration } from '../listen/app-api.ts';
 import { refuseOpenBind, refuseWithoutTls } from '../listen/http/guard.ts';
 import { type HttpListener, listenHttp } from '../listen/http/http.ts';
@@ -14,6 +13,7 @@ import type { Log } from '../observe/log.ts';
 import type { AccessTokens } from '../policy/access-tokens.ts';
 import { createAuthenticator } from '../policy/auth.ts';
 import { openAuthorizationServer, serverSettings } from './gateway-oauth-server.ts';
+import { createIssuerAccessTokens } from './issuer-access-tokens.ts';
 
 export interface OpenGateway {
   listener: HttpListener;
@@ -28,26 +28,30 @@ export async function openGateway(
   more: { log: Log; admin?: Administration },
 ): Promise<OpenGateway> {
   const { http } = config.settings;
+  const { host, port: wanted } = http;
+  let port = wanted;
   // The demo writes no files.
   const isKept = config.files.length > 0;
   const file = isKept ? secretKeyFile(environmentOf()) : undefined;
   const endedFolder = isKept ? join(sessionsFolder(environmentOf()), 'ended') : undefined;
   const secretKey = createSecretKey({ file, log: more.log });
   const authorizationServer = openAuthorizationServer(config, { secretKey, log: more.log });
-  let auth = createAuthenticator(resolveTokens(http.auth.tokens), {
-    accessTokens: accessTokensOf(http, authorizationServer),
-  });
+  const issuerTokens = createIssuerAccessTokens({ log: more.log, port: () => port });
+  const sources = { builtin: () => authorizationServer, issuer: issuerTokens };
+  let auth = createAuthenticator(resolveTokens(http.auth.tokens), { accessTokens: accessTokensOf(config, sources) });
   const kept = { secretKey, endedFolder, authorizationServer };
   const listener = await listenHttp({ gateway: app, settings: http, auth, ...kept, ...more });
+  port = Number(new URL(listener.url).port);
   app.start();
   return {
     listener,
-    prepare({ settings }) {
+    prepare(changed) {
+      const { settings } = changed;
       const serverNext = serverSettings(settings);
-      const accessTokens = accessTokensOf(settings.http, authorizationServer);
+      const accessTokens = accessTokensOf(changed, sources);
       const next = createAuthenticator(resolveTokens(settings.http.auth.tokens), { before: auth, accessTokens });
-      refuseOpenBind(http.host, next.required);
-      refuseWithoutTls({ ...settings.http, host: http.host });
+      refuseOpenBind(host, next.required);
+      refuseWithoutTls({ ...settings.http, host });
       return () => {
         auth = next;
         authorizationServer.configure(serverNext);
@@ -59,13 +63,11 @@ export async function openGateway(
 
 /** Returns the source of access tokens that the settings name. */
 function accessTokensOf(
-  { auth: { oauth } }: Config['settings']['http'],
-  builtin: AccessTokens,
+  config: Config,
+  sources: Record<'builtin' | 'issuer', (config: Config) => AccessTokens>,
 ): AccessTokens | undefined {
-  if (oauth.mode === 'off') return undefined;
-  if (oauth.mode === 'builtin') return builtin;
-  const hint = 'set "http.auth.tokens" instead';
-  throw new McpxError('config', `"http.auth.oauth.mode" cannot be "${oauth.mode}" in this version`, { hint });
+  const { mode } = config.settings.http.auth.oauth;
+  return mode === 'off' ? undefined : sources[mode](config);
 }
 
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -140,6 +140,18 @@ export function resolvePassword(
   throw new McpxError('config', `${subject} has fewer than ${MIN_PASSWORD} characters`, { hint });
 }
 
+/** Returns the settings of OAuth with the expanded secret of introspection. Throws McpxError('config') if it is empty. */
+export function resolveGatewayOAuth(oauth: GatewayOAuth, given: Partial<Environment> = {}): GatewayOAuth {
+  const { clientSecret: written, ...introspection } = oauth.introspection;
+  if (written === null) return oauth;
+  const world = environmentOf(given);
+  const subject = '"http.auth.oauth.introspection.clientSecret"';
+  const clientSecret = expandText(written, { subject, folder: folderOf(oauth.place, world), world });
+  if (clientSecret === '')
+    throw new McpxError('config', `${subject} is empty`, { hint: 'give it a value, or remove it' });
+  return { ...oauth, introspection: { ...introspection, clientSecret } };
+}
+
 /** Visible ASCII, because clients send the secret in an HTTP header. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 

@@ -24,11 +24,15 @@ export type TokenCheck = { principal: Principal } | { refused: TokenRefusal };
 export interface TokenRefusal {
   /** 401: the token is not valid. 403: it is valid but does not suffice. 503: it cannot be checked now. */
   status: 401 | 403 | 503;
-  /** The reason, for clients and logs; it contains nothing of the token. */
+  /** The reason, for clients and logs; it contains nothing secret. */
   message: string;
   hint: string;
+  /** The reason for the log only, if it says more than clients should know. */
+  cause?: string;
   /** The scopes that a sufficient token has, separated by spaces; for 403. */
   scope?: string;
+  /** True if no other scope would help. */
+  isFinal?: boolean;
   /** True for a token that nobody issued for this gateway; such tokens count as guesses of their sender. */
   isGuess?: boolean;
 }

@@ -35,22 +35,12 @@ export interface WorldOptions {
 }
 
 export async function protectedWorld(options: WorldOptions = {}): Promise<ProtectedWorld> {
-  const authorization = await listen();
   const resource = await listen();
-  const issuer = origin(authorization);
   const url = `${origin(resource)}/mcp`;
-  const provider = await createProvider(issuer, url, options.configuration);
-  const asked: string[] = [];
+  const { issuer, provider, asked } = await authorizationServer(url, options);
   const bearers: string[] = [];
   const expired = new Set<string>();
   let needed: string | undefined;
-  const callback = provider.callback();
-  serve(authorization, async (request, response) => {
-    asked.push(`${request.method} ${request.url?.replace(/\?.*/, '')}`);
-    if ((await options.intercept?.(request, response)) === true) return;
-    if (request.url?.startsWith('/interaction/')) return agree(provider, request, response);
-    callback(request, response);
-  });
   serve(resource, async (request, response) => {
     const metadata = '/.well-known/oauth-protected-resource/mcp';
     if (request.url === metadata) {
@@ -80,6 +70,25 @@ export async function protectedWorld(options: WorldOptions = {}): Promise<Protec
       needed = scope;
     },
   };
+}
+
+/** Starts `oidc-provider`, which agrees to everything; `resource` is the one of requests that name none. */
+export async function authorizationServer(
+  resource: string,
+  { configuration, intercept }: Pick<WorldOptions, 'configuration' | 'intercept'> = {},
+): Promise<Pick<ProtectedWorld, 'issuer' | 'provider' | 'asked'>> {
+  const server = await listen();
+  const issuer = origin(server);
+  const provider = await createProvider(issuer, resource, configuration);
+  const asked: string[] = [];
+  const callback = provider.callback();
+  serve(server, async (request, response) => {
+    asked.push(`${request.method} ${request.url?.replace(/\?.*/, '')}`);
+    if ((await intercept?.(request, response)) === true) return;
+    if (request.url?.startsWith('/interaction/')) return agree(provider, request, response);
+    callback(request, response);
+  });
+  return { issuer, provider, asked };
 }
 
 /** Follows the redirects of a sign-in as a browser with cookies does; resolves with the address of the last page. */

@@ -107,7 +107,11 @@ export function challengeOf({ request, settings, gateway }: Challenged, refused?
   const { oauth } = settings.auth;
   const [path = ''] = (request.url ?? '').split('?', 1);
   const endpoint = endpointOf(path);
-  const error = refused && { error: ERRORS[refused.status], error_description: refused.message };
+  // An error of missing scopes would make clients sign in again.
+  const error = refused && {
+    error: refused.isFinal ? undefined : ERRORS[refused.status],
+    error_description: refused.message,
+  };
   const known = hasOAuth(settings) && {
     resource_metadata: `${gatewayUrl(oauth, request)}${RESOURCE_METADATA}${endpoint?.path ?? ''}`,
     scope: refused?.scope ?? scopesFor(oauth, endpoint, gateway.mainProfile).join(' '),

@@ -1,6 +1,7 @@
 /** Finds the authorization server of an MCP server: protected-resource metadata (RFC 9728), then RFC 8414 or OpenID. */
 import type { AuthorizationServer } from 'oauth4webapi';
 import { McpxError } from '../../errors.ts';
+import { authorizationMetadataUrls } from '../../mcp/authorization-metadata.ts';
 import { isRecord } from '../../wire/message.ts';
 import type { Challenge } from './challenge.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
@@ -81,12 +82,7 @@ async function readAuthorizationServer(issuer: string, request: DiscoveryRequest
 }
 
 async function readServerMetadata(issuer: URL, { fetch }: DiscoveryRequest): Promise<AuthorizationServer | undefined> {
-  const path = issuer.pathname.replace(/\/$/, '');
-  const appended = path === '' ? [] : [`${issuer.origin}${path}/.well-known/openid-configuration`];
-  const inserted = ['oauth-authorization-server', 'openid-configuration'].map(
-    (kind) => `${issuer.origin}/.well-known/${kind}${path}`,
-  );
-  for (const candidate of [...inserted, ...appended]) {
+  for (const candidate of authorizationMetadataUrls(issuer)) {
     const found = await readJson(candidate, fetch);
     if (found !== undefined && typeof found.issuer === 'string') return found as unknown as AuthorizationServer;
   }

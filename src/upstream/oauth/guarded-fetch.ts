@@ -11,6 +11,10 @@ export interface FetchOptions {
   guard: NetworkGuard;
   /** The name of the MCP server, for messages. */
   name: string;
+  /** The other side, for messages (default: the authorization server of the MCP server). */
+  subject?: string;
+  /** Milliseconds until a response has to be complete (default 30 s). */
+  timeout?: number;
   signal?: AbortSignal | undefined;
 }
 
@@ -29,11 +33,13 @@ const MAX_BYTES = 256 * 1024;
 const TIMEOUT = 30_000;
 
 /** Creates a function with the interface of `fetch`. A redirect is returned as a response and never followed. */
-export function createGuardedFetch({ guard, name, signal: outer }: FetchOptions): GuardedFetch {
+export function createGuardedFetch(options: FetchOptions): GuardedFetch {
+  const { guard, name, timeout = TIMEOUT, signal: outer } = options;
+  const { subject = `the authorization server of "${name}"` } = options;
   return async (address, init = {}) => {
     const url = new URL(address);
     guard.checkUrl(url);
-    const signals = [AbortSignal.timeout(TIMEOUT), init.signal, outer].filter((one) => one !== undefined);
+    const signals = [AbortSignal.timeout(timeout), init.signal, outer].filter((one) => one !== undefined);
     const signal = AbortSignal.any(signals);
     try {
       const response = await send(url, init, { guard, name, signal });
@@ -46,14 +52,18 @@ export function createGuardedFetch({ guard, name, signal: outer }: FetchOptions)
       return new Response(hasBody ? text : null, { status, headers });
     } catch (error) {
       if (error instanceof McpxError || outer?.aborted) throw error;
-      const why = signal.aborted ? `no answer within ${TIMEOUT / 1000} s` : reasonOf(error);
-      const message = `the authorization server of "${name}" cannot be reached at "${url.origin}": ${why}`;
+      const why = signal.aborted ? `no answer within ${timeout / 1000} s` : reasonOf(error);
+      const message = `${subject} cannot be reached at "${url.origin}": ${why}`;
       throw new McpxError('unreachable', message, { hint: 'check the network and try again', cause: error });
     }
   };
 }
 
-function send(url: URL, init: FetchInit, { guard, name, signal }: Required<FetchOptions>): Promise<IncomingMessage> {
+function send(
+  url: URL,
+  init: FetchInit,
+  { guard, name, signal }: Pick<FetchOptions, 'guard' | 'name' | 'signal'>,
+): Promise<IncomingMessage> {
   const route = routeTo(url, name);
   const { method = 'GET', headers = {}, body } = init;
   const text = body === undefined || body === null ? undefined : String(body);

@@ -27,11 +27,23 @@ export interface NetworkGuard {
  * on the same kind of network; other metadata must not make mcpx send requests into the network of its user.
  */
 export function createNetworkGuard(serverUrl: string, name: string): NetworkGuard {
-  const { hostname } = new URL(serverUrl);
+  return createGuardOf(serverUrl, {
+    subject: `the sign-in of server "${name}"`,
+    hint: 'tell the operator of the server; its OAuth metadata is wrong',
+  });
+}
+
+/** Creates the guard for an issuer that the config of the gateway names, under the same rules. */
+export function createIssuerGuard(issuerUrl: string): NetworkGuard {
+  const hint = 'tell its operator, or set "http.auth.oauth.jwksUri" if the address is right';
+  return createGuardOf(issuerUrl, { subject: 'the metadata of the issuer', hint });
+}
+
+function createGuardOf(ownUrl: string, { subject, hint }: { subject: string; hint: string }): NetworkGuard {
+  const { hostname } = new URL(ownUrl);
   const own = hostKind(hostname);
   const refuse = (what: string) => {
-    const message = `the sign-in of server "${name}" leads to ${what}, which is not contacted`;
-    return new McpxError('auth', message, { hint: 'tell the operator of the server; its OAuth metadata is wrong' });
+    return new McpxError('auth', `${subject} leads to ${what}, which is not contacted`, { hint });
   };
   const checkAddress = (address: string, host: string) => {
     const kind = addressKind(address);

@@ -9,6 +9,7 @@ import { createSignInWatch, type SignInWatch } from './sign-in-watch.ts';
 import { createTokenFile, type TokenFile } from './token-file.ts';
 
 export { fetchClientDocument } from './client-document-fetch.ts';
+export { createIssuerFetch } from './issuer-fetch.ts';
 export type { PendingSignIn } from './sign-in.ts';
 
 export interface OAuth {
