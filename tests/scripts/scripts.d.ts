@@ -499,3 +499,7 @@ declare module '*/scripts/packages/sbom.mjs' {
     options: { lock: unknown; nodeFile: string; time: number },
   ): string;
 }
+declare module '*/scripts/shape/call.mjs' {
+  export function measureCallCost(front: 'aggregate' | 'compact'): Promise<{ functions: number; bytes: number }>;
+  export function measureStartWrites(servers: number): Promise<{ first: number; second: number }>;
+}
