@@ -79,6 +79,11 @@ export class LinkedList<V> implements Iterable<V> {
     return this.#first === undefined;
   }
 
+  /** The oldest value; undefined if the list is empty. */
+  get first(): V | undefined {
+    return this.#first?.value;
+  }
+
   add(value: V): ListNode<V> {
     const place: ListNode<V> = { value, before: this.#last, after: undefined };
     if (this.#last === undefined) this.#first = place;

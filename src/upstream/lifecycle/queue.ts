@@ -2,6 +2,7 @@
 import type { CancelSignal } from '../../cancel-signal.ts';
 import { McpxError } from '../../errors.ts';
 import { createCounts, isWithinShare } from '../../policy/shares.ts';
+import { LinkedList, type ListNode } from '../../slot-map.ts';
 
 export interface Slots {
   /**
@@ -38,10 +39,19 @@ export interface SlotsOptions {
   subject: string;
 }
 
+/** A waiting entry. It is the event listener of its own abort signal, because a closure for each costs memory. */
 interface Waiting {
+  handleEvent(this: Waiting): void;
+  key: string;
   holder: string | undefined;
-  admit(): void;
-  refuse(error: McpxError): void;
+  signal: CancelSignal | undefined;
+  timeout: number | undefined;
+  /** Monotonic ms at which the wait ends. */
+  due: number;
+  resolve(): void;
+  reject(error: McpxError): void;
+  /** Its position while it waits. */
+  place: ListNode<Waiting> | undefined;
 }
 
 /** The longest delay of a Node timer; a longer one fires at once. */
@@ -65,30 +75,42 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
     if (holder !== undefined) held.add(holder, 1);
   };
 
+  const leaveLine = (entry: Waiting) => {
+    lines.remove(entry);
+    entry.signal?.removeEventListener('abort', entry);
+    if (lines.size === 0) alarm.stop();
+  };
+  const refuse = (entry: Waiting, error: McpxError) => {
+    leaveLine(entry);
+    entry.reject(error);
+  };
+  function onAbort(this: Waiting): void {
+    refuse(this, cancelled());
+  }
+  const admit = (entry: Waiting) => {
+    leaveLine(entry);
+    take(entry.holder);
+    entry.resolve();
+  };
+  /** Refuses the entries that have waited for too long; returns when the next one has. */
+  const expire = (now: number): number => {
+    let next = Number.POSITIVE_INFINITY;
+    for (const entry of lines.entries()) {
+      if (entry.due > now) next = Math.min(next, entry.due);
+      else refuse(entry, overloaded(`the call waited ${entry.timeout} ms for its turn`));
+    }
+    return next;
+  };
+  const alarm = createAlarm(expire);
+
   const join = ({ signal, timeout, key = '', holder }: Wait) =>
     new Promise<void>((resolve, reject) => {
-      const leaveLine = () => {
-        lines.remove(key, entry);
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-      };
-      const entry: Waiting = {
-        holder,
-        admit() {
-          leaveLine();
-          take(holder);
-          resolve();
-        },
-        refuse(error) {
-          leaveLine();
-          reject(error);
-        },
-      };
-      const onAbort = () => entry.refuse(cancelled());
-      const onTimeout = () => entry.refuse(overloaded(`the call waited ${timeout} ms for its turn`));
-      const timer = timeout === undefined ? undefined : setTimeout(onTimeout, Math.min(timeout, LONGEST_TIMER));
-      signal?.addEventListener('abort', onAbort, { once: true });
-      lines.add(key, entry);
+      const due = timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + timeout;
+      const call = { key, holder, signal, timeout, due };
+      const entry: Waiting = { handleEvent: onAbort, ...call, resolve, reject, place: undefined };
+      signal?.addEventListener('abort', entry, { once: true });
+      lines.add(entry);
+      alarm.set(due);
     });
 
   return {
@@ -110,44 +132,90 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
     leave(holder) {
       active -= 1;
       if (holder !== undefined) held.add(holder, -1);
-      if (lines.size > 0) lines.next(isFree)?.admit();
+      const next = lines.size > 0 ? lines.next(isFree) : undefined;
+      if (next !== undefined) admit(next);
+    },
+  };
+}
+
+interface Alarm {
+  /** Sounds at this monotonic time in ms, or earlier. */
+  set(at: number): void;
+  stop(): void;
+}
+
+/** One timer for all entries. `ring` gets the time and returns when it is due next; a timer per entry is costly. */
+function createAlarm(ring: (now: number) => number): Alarm {
+  let timer: NodeJS.Timeout | undefined;
+  let wakeAt = Number.POSITIVE_INFINITY;
+  const set = (at: number) => {
+    if (at >= wakeAt) return;
+    clearTimeout(timer);
+    wakeAt = at;
+    timer = setTimeout(sound, Math.min(Math.max(0, Math.ceil(at - performance.now())), LONGEST_TIMER));
+  };
+  const sound = () => {
+    wakeAt = Number.POSITIVE_INFINITY;
+    set(ring(performance.now()));
+  };
+  return {
+    set,
+    stop() {
+      clearTimeout(timer);
+      wakeAt = Number.POSITIVE_INFINITY;
     },
   };
 }
 
 interface Lines {
   readonly size: number;
-  add(key: string, entry: Waiting): void;
-  remove(key: string, entry: Waiting): void;
+  add(entry: Waiting): void;
+  remove(entry: Waiting): void;
+  /** Returns all entries; the caller may remove them meanwhile. */
+  entries(): Waiting[];
   /** Returns the next entry that may take a slot; the entry stays queued until it is removed. */
   next(isFree: (holder: string | undefined) => boolean): Waiting | undefined;
 }
 
-/** Maps and sets keep insertion order and delete in constant time; the first queue in the map is the next one. */
+interface Line {
+  entries: LinkedList<Waiting>;
+  size: number;
+}
+
+/** A map keeps its order of insertion; the first line in the map is the next one. */
 function createLines(): Lines {
-  const lines = new Map<string, Set<Waiting>>();
+  const lines = new Map<string, Line>();
   let size = 0;
   return {
     get size() {
       return size;
     },
-    add(key, entry) {
-      const line = lines.get(key) ?? new Set();
-      lines.set(key, line.add(entry));
+    add(entry) {
+      const line = lines.get(entry.key) ?? { entries: new LinkedList(), size: 0 };
+      if (line.size === 0) lines.set(entry.key, line);
+      entry.place = line.entries.add(entry);
+      line.size += 1;
       size += 1;
     },
-    remove(key, entry) {
+    remove(entry) {
+      const { key, place } = entry;
       const line = lines.get(key);
-      if (!line?.delete(entry)) return;
+      if (line === undefined || place === undefined) return;
+      line.entries.remove(place);
+      entry.place = undefined;
+      line.size -= 1;
       size -= 1;
       if (line.size === 0) lines.delete(key);
     },
+    entries: () => [...lines.values()].flatMap((line) => [...line.entries]),
     next(isFree) {
       for (const [key, line] of lines) {
-        const [first] = line;
+        const { first } = line.entries;
         if (first === undefined || !isFree(first.holder)) continue;
-        lines.delete(key);
-        lines.set(key, line);
+        if (lines.size > 1) {
+          lines.delete(key);
+          lines.set(key, line);
+        }
         return first;
       }
       return undefined;
