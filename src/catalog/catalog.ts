@@ -289,7 +289,7 @@ export class Catalog {
   #failed(slot: ServerState, error: unknown): void {
     const isNew = slot.listing.kind === 'unlisted';
     slot.listing = { kind: 'failed', at: Date.now(), error };
-    this.#options.outcome?.(slot.spec, error);
+    if (!this.#closed) this.#options.outcome?.(slot.spec, error);
     slot.awaitedSince = undefined;
     this.#revision++;
     this.#options.log.debug(`could not list "${slot.name}": ${messageOf(error)}`);

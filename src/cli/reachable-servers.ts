@@ -54,7 +54,7 @@ export function reportUnreachable(servers: ServerView[]): void {
     for (const list of unansweredLists(entry.offer)) status.warn(`server "${name}": ${list}`);
   }
   if (servers.length > 0 && failed.length === servers.length) {
-    throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx list' });
+    throw new McpxError('unreachable', 'no server could be reached', { hint: 'mcpx doctor' });
   }
   if (servers.length === 0) noteNoServers();
 }

@@ -155,8 +155,10 @@ describe('the config', () => {
     });
     const { code, stdout } = await run(['list', '-c', file], place);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^gh +stdio +false +needs NOT_SET_ANYWHERE$/m);
-    expect(stdout).toMatch(/^off +stdio +x +disabled$/m);
+    expect(stdout).toMatch(
+      /^gh +stdio +needs NOT_SET_ANYWHERE +– +false\n {4}hint: export NOT_SET_ANYWHERE='<value>'$/m,
+    );
+    expect(stdout).toMatch(/^off +stdio +disabled +– +x$/m);
   });
 });
 

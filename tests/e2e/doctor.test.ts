@@ -255,6 +255,43 @@ describe.skipIf(WINDOWS)('each finding has a command (needs a POSIX shell)', () 
     editor(place, '"comand"', '"command"');
     mend(findings[0]?.command ?? '', place);
     expect((await doctor(place, '-c', 'c.json')).code).toBe(0);
+    const broken = place.file('broken.json', '{\n  "mcpServers": {\n');
+    expect((await doctor(place, '-c', 'broken.json')).findings).toMatchObject([
+      {
+        code: 'config-mistake',
+        reason: expect.stringContaining(`${broken}:2`),
+        command: `\${EDITOR:-vi} +2 ${broken}`,
+      },
+    ]);
+    const missing = await doctor(place, '-c', 'missing.json');
+    expect(missing.findings).toMatchObject([
+      { code: 'config-missing', message: expect.stringContaining('does not exist') },
+    ]);
+    mend(missing.findings[0]?.command ?? '', place);
+    expect((await doctor(place, '-c', 'missing.json')).findings).toMatchObject([
+      { code: 'no-servers', command: 'mcpx init --config missing.json' },
+    ]);
+  });
+
+  test('an application of the desktop does not find a program that a shell finds', async () => {
+    const place = placeWithPath();
+    const folder = join(place.cwd, 'tools');
+    server(join(folder, 'shell-only-server'));
+    Object.assign(place.env, { DISPLAY: ':0', PATH: [folder, place.env.PATH].join(delimiter) });
+    place.file('c.json', { mcpServers: { x: { command: 'shell-only-server' } } });
+    const { code, findings } = await doctor(place, '-c', 'c.json');
+    expect(code).toBe(0);
+    expect(findings).toMatchObject([
+      {
+        code: 'hidden-from-desktop',
+        level: 'warning',
+        server: 'x',
+        command: `mcpx config set mcpServers.x.env.PATH '${folder}:\${PATH}' --config c.json`,
+      },
+    ]);
+    mend(findings[0]?.command ?? '', place);
+    place.env.PATH = [join(place.cwd, 'bin'), '/usr/bin', '/bin'].join(delimiter);
+    expect((await doctor(place, '-c', 'c.json')).findings).toEqual([]);
   });
 
   test('a home that is a file is moved away', async () => {

@@ -106,7 +106,7 @@ test('the list of tools and the status name the sign-in that is needed', async (
   expect(list.stderr).toContain('mcpx login docs');
   place.file('oauth.json', { mcpServers: { docs: { type: 'http', url: world.url, oauth: {} } } });
   const configured = await run(['list', '--config', join(place.cwd, 'oauth.json')], place);
-  expect(configured.stdout).toContain('sign in needed: mcpx login docs');
+  expect(configured.stdout).toMatch(/^docs +http +needs sign-in +– .*\n {4}hint: mcpx login docs$/m);
   const gateway = start(['serve', join(place.cwd, 'mcp.json'), '--http', '127.0.0.1:0'], place);
   const [, url = ''] = (await gateway.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
   await fetch(`${url}/api/default/tools/docs/whoami`, { method: 'POST', body: '{}' });

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
-import { isRecord } from '../../config/json-data.ts';
+import { isRecord, type JsonRecord } from '../../config/json-data.ts';
 import { configFiles } from '../../config/paths.ts';
 import { McpxError } from '../../errors.ts';
 import type { Flags } from '../command.ts';
@@ -62,7 +62,9 @@ function warnings({ warnings: found, profiles }: Config, flags: Flags, { platfor
 /** One finding per mistake, with the command that opens the file at its line. */
 function mistakes(error: McpxError, files: readonly string[], { platform }: Environment): Finding[] {
   const told = Array.isArray(error.data) ? error.data.filter(isRecord) : [];
-  const list = told.length === 0 ? [{ message: error.message.split('\n')[0], hint: error.hint }] : told;
+  // A text that is not JSON has one mistake, and its place is the data of the error.
+  const alone = { message: error.message.split('\n')[0], hint: error.hint, ...(isRecord(error.data) && error.data) };
+  const list: JsonRecord[] = told.length === 0 ? [alone] : told;
   return list.map(({ message, file, line, hint }): Finding => {
     const path = typeof file === 'string' ? file : (files.at(-1) ?? '');
     const at = typeof line === 'number' ? line : undefined;

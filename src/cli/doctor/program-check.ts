@@ -29,11 +29,11 @@ export async function checkPrograms(
 ): Promise<Examined> {
   const programs = programsOf(config, only, world);
   const known = programs.filter(({ name }) => isKnownProgram(name));
-  const facts = await Promise.all(known.map(describe));
+  const versions = (await Promise.all(known.map(describe))).join(', ');
   const path = desktopPath(world);
-  const hidden =
-    path === undefined ? [] : programs.flatMap((program) => hiddenFindings(program, { path, flags, world }));
-  return { facts: facts.length === 0 ? [] : [facts.join(', ')], findings: hidden };
+  const seen = path === undefined ? [] : [`PATH of applications that the desktop starts: ${path}`];
+  const findings = path === undefined ? [] : programs.flatMap((one) => hiddenFindings(one, { path, flags, world }));
+  return { facts: [...(versions === '' ? [] : [versions]), ...seen], findings };
 }
 
 function programsOf({ profiles, settings }: Config, only: string | undefined, world: Environment): Program[] {

@@ -70,7 +70,7 @@ const HINT = 'hint: ';
 
 /** Returns the hint for a process that had worked: its command is right, so running it manually would show nothing. */
 function afterCrash(name: string): string {
-  return `server "${name}" had worked until then, and is started again by itself; what it wrote before is in ~/.mcpx/logs`;
+  return `server "${name}" had worked until then, and is started again by itself; "mcpx logs ${name}" shows what it wrote before`;
 }
 
 function beforeFirstAnswer(name: string, program: string, own: string | undefined): string {
