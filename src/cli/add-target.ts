@@ -23,7 +23,18 @@ export interface AddTarget {
 export function addTarget(flags: Flags): AddTarget {
   const config = readOwnConfig(flags.values('config'), environmentOf());
   const profile = flags.value('profile');
+  if (profile === undefined) refuseSchemas(config);
   return { config, prepared: profile === undefined ? config : inProfile(config, profile) };
+}
+
+/** In the shape with `schemas`, every server belongs to one of them. */
+function refuseSchemas({ file, text }: OwnConfig): void {
+  const schemas = valueAt(parseSource(file, text).value, ['schemas']);
+  if (!isRecord(schemas)) return;
+  const names = Object.keys(schemas);
+  throw new McpxError('usage', `every server in "${file}" belongs to a schema`, {
+    hint: `name one with --profile: ${names.join(', ')}`,
+  });
 }
 
 function inProfile(config: OwnConfig, profile: string): OwnConfig {

@@ -105,7 +105,7 @@ async function report(
     return code;
   }
   if (trial === undefined) {
-    if (flags.has('check')) note(`server "${name}" was not tried, because no enabled profile has it`);
+    if (flags.has('check')) note(`server "${name}" was not tried, because it is disabled or in no enabled profile`);
     return code;
   }
   if (trial.ok) {

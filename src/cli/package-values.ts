@@ -10,6 +10,7 @@ import {
   inputId,
   missingError,
   missingInputs,
+  optionText,
   type PackageInput,
   refuseUnknown,
 } from '../server-packages/package-input.ts';
@@ -36,10 +37,11 @@ export interface CollectedValues {
 
 export async function collectValues(question: PackageQuestion, { flags, stop }: Invocation): Promise<CollectedValues> {
   const { name, inputs } = question;
-  const { given, more } = givenValues(question, flags);
+  const gave = givenValues(question, flags);
+  const { given, more } = gave;
   const missing = missingInputs(inputs, given);
   if (missing.length > 0) {
-    if (!isInteractive()) throw missingError(`server "${name}"`, missing, typedCommand(question, flags));
+    if (!isInteractive()) throw missingError(`server "${name}"`, missing, typedCommand(question, gave, flags));
     for (const input of missing) given.set(inputId(input), await ask(input, stop));
   }
   const values = new Map<string, string[]>();
@@ -53,13 +55,17 @@ export async function collectValues(question: PackageQuestion, { flags, stop }: 
   return { values, secrets, more };
 }
 
-/** Repeats the command without values, which may be secret; the hint adds the missing ones. */
-function typedCommand({ name, file }: PackageQuestion, flags: Flags): string {
-  const kept = ['type', 'profile', 'config'].flatMap((flag) =>
-    flags.values(flag).map((value) => ` --${flag} ${value}`),
+/** Repeats the command as typed, without values that may be secret; the hint adds the missing ones. */
+function typedCommand({ name, file, inputs }: PackageQuestion, { given, more }: Given, flags: Flags): string {
+  const kept = ['type', 'profile', 'config'].flatMap((flag) => flags.values(flag).map((value) => `--${flag} ${value}`));
+  const repeated = inputs.flatMap((input) =>
+    (given.get(inputId(input)) ?? []).map((value) => optionText(input, input.secret ? undefined : shellWord(value))),
   );
-  const repeated = ['env', 'header', 'set'].some((flag) => flags.has(flag)) ? ' (the options that you gave, and)' : '';
-  return `mcpx add ${shellWord(name)} ${shellWord(file)}${kept.join('')}${repeated}`;
+  const others = [
+    ...Object.keys(more.env).map((key) => optionText({ option: 'env', key })),
+    ...Object.keys(more.headers).map((key) => optionText({ option: 'header', key })),
+  ];
+  return ['mcpx add', shellWord(name), shellWord(file), ...kept, ...repeated, ...others].join(' ');
 }
 
 interface Given {
@@ -132,15 +138,23 @@ async function ask(input: PackageInput, stop: AbortSignal): Promise<string[]> {
   }
 }
 
-/** The answer to a question about a secret is not shown. */
+/** The answer to a question about a secret is not shown: the terminal gets the question, and then nothing. */
 async function askOnce(text: string, isSecret: boolean, stop: AbortSignal): Promise<string> {
-  const silent = Object.assign(new Writable({ write: (_chunk, _encoding, done) => done() }), { isTTY: true });
-  if (isSecret) TERMINAL.output.write(text);
+  let isShown = true;
+  const write = (chunk: Buffer, _encoding: string, done: () => void) => {
+    if (isShown) TERMINAL.output.write(chunk);
+    done();
+  };
+  const terminal = isSecret
+    ? { input: TERMINAL.input, output: Object.assign(new Writable({ write }), { isTTY: true }) }
+    : TERMINAL;
   const interrupted = (cause?: unknown) => new McpxError('cancelled', 'interrupted: nothing was added', { cause });
-  const terminal = isSecret ? { input: TERMINAL.input, output: silent } : TERMINAL;
-  const answer = await askOnTerminal(text, stop, terminal).catch((cause: unknown) => {
+  const answering = askOnTerminal(text, stop, terminal).catch((cause: unknown) => {
     throw interrupted(cause);
   });
+  // The question is written when the terminal echoes no more, and before a key can be read.
+  isShown = false;
+  const answer = await answering;
   if (isSecret) TERMINAL.output.write('\n');
   if (answer === undefined) throw interrupted();
   return answer.trim();

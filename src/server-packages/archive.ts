@@ -1,12 +1,11 @@
 /** Reads a ZIP archive from a stranger: lists its files within limits, and unpacks them below one folder. */
 import { chmodSync, createWriteStream, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Entry, ZipFile } from 'yauzl';
 import { formatSize } from '../config/units.ts';
 import { McpxError, messageOf } from '../errors.ts';
 import { foldersAbove, pathKey, unsafePath } from './entry-path.ts';
+import { contentOf, findDirectory, readDirectory, type ZipFile, ZipMistake } from './zip-directory.ts';
 
 /** Limits in bytes and numbers. Bundles with their dependencies have up to 300 MB and some ten thousand files. */
 export interface ArchiveLimits {
@@ -22,7 +21,7 @@ const MIB = 1024 * 1024;
 
 export const ARCHIVE_LIMITS: ArchiveLimits = {
   archive: 512 * MIB,
-  entries: 100_000,
+  entries: 50_000,
   unpacked: 2048 * MIB,
   ratio: 100,
   ratioFrom: 32 * MIB,
@@ -32,7 +31,7 @@ export interface ArchiveFile {
   path: string;
   size: number;
   isExecutable: boolean;
-  open(): Promise<Readable>;
+  content(): AsyncIterable<Buffer>;
 }
 
 export interface ArchiveOptions {
@@ -43,43 +42,28 @@ export interface ArchiveOptions {
 }
 
 /** Lists the files, without folders. Throws `refused` for an archive that is damaged, too large, or that could write elsewhere. */
-export async function readArchive(bytes: Buffer, options: ArchiveOptions): Promise<ArchiveFile[]> {
-  const { limits = ARCHIVE_LIMITS } = options;
-  // Only a bundle needs the package.
-  const { fromBufferPromise, getFileNameLowLevel } = await import('yauzl');
-  const zip = await openZip(bytes, fromBufferPromise, options);
-  if (zip.entryCount > limits.entries) throw refused(options, `it has more than ${limits.entries} files`);
-  const listed = createListing(options, bytes.length);
+export function readArchive(given: Buffer, options: ArchiveOptions): ArchiveFile[] {
   try {
-    for await (const entry of zip.eachEntry()) {
-      const path = pathOf(entry, getFileNameLowLevel);
-      if (listed.add(path, entry) === 'file') {
-        const isExecutable = (modeOf(entry) & 0o111) !== 0;
-        listed.files.push({
-          path,
-          size: entry.uncompressedSize,
-          isExecutable,
-          open: () => zip.openReadStreamPromise(entry),
-        });
-      }
+    const bytes = isArchive(given) ? given : (withoutSignature(given) ?? given);
+    const listed = createListing(options, bytes.length);
+    const files: ArchiveFile[] = [];
+    for (const file of readDirectory(bytes)) {
+      const path = file.name.replaceAll('\\', '/');
+      if (listed.add(path, file) === 'folder') continue;
+      const content = () => contentOf(bytes, file);
+      files.push({ path, size: file.size, isExecutable: (file.mode & 0o111) !== 0, content });
     }
+    return files;
   } catch (error) {
-    throw error instanceof McpxError ? error : refused(options, messageOf(error), error);
+    throw error instanceof ZipMistake ? refused(options, error.message, error) : error;
   }
-  return listed.files;
 }
 
-type OpenBuffer = typeof import('yauzl').fromBufferPromise;
-type DecodeName = typeof import('yauzl').getFileNameLowLevel;
-
-async function openZip(bytes: Buffer, open: OpenBuffer, options: ArchiveOptions): Promise<ZipFile> {
+function isArchive(bytes: Buffer): boolean {
   try {
-    // Names are decoded here, so that a refusal names the path and the reason.
-    return await open(bytes, { decodeStrings: false, validateEntrySizes: true });
-  } catch (cause) {
-    const unsigned = withoutSignature(bytes);
-    if (unsigned !== undefined) return openZip(unsigned, open, options);
-    throw refused(options, `it is not a ZIP archive (${messageOf(cause)})`, cause);
+    return findDirectory(bytes).count >= 0;
+  } catch {
+    return false;
   }
 }
 
@@ -95,23 +79,14 @@ export function isSigned(bytes: Buffer): boolean {
   return bytes.subarray(-12).toString('latin1') === 'MCPB_SIG_END';
 }
 
-function pathOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry, decode: DecodeName): string {
-  return decode(generalPurposeBitFlag, fileNameRaw, extraFields, false).replaceAll('\\', '/');
-}
-
-function modeOf({ externalFileAttributes }: Entry): number {
-  return externalFileAttributes >>> 16;
-}
-
 const FILE_TYPE = 0o170000;
 const REGULAR = 0o100000;
 const FOLDER = 0o040000;
 const LINK = 0o120000;
 
 interface Listing {
-  files: ArchiveFile[];
   /** Throws for an entry that breaks a rule. */
-  add(path: string, entry: Entry): 'file' | 'folder';
+  add(path: string, entry: ZipFile): 'file' | 'folder';
 }
 
 function createListing(options: ArchiveOptions, archiveSize: number): Listing {
@@ -126,19 +101,18 @@ function createListing(options: ArchiveOptions, archiveSize: number): Listing {
     kinds.set(key, kind);
   };
   return {
-    files: [],
     add(path, entry) {
       const reason = unsafePath(path, platform) ?? unfit(entry);
       if (reason !== undefined)
         throw refused(options, `the path ${JSON.stringify(shortened(path))} is refused: ${reason}`);
-      if (kinds.size > limits.entries) throw refused(options, `it has more than ${limits.entries} files`);
-      total += entry.uncompressedSize;
+      total += entry.size;
       if (total > limits.unpacked) throw refused(options, `it unpacks to more than ${formatSize(limits.unpacked)}`);
       if (total > limits.ratioFrom && total > archiveSize * limits.ratio)
         throw refused(options, `it unpacks to more than ${limits.ratio} times its size`);
       const kind = path.endsWith('/') ? 'folder' : 'file';
       for (const folder of foldersAbove(path.replace(/\/$/, ''))) take(folder, 'folder');
       take(path, kind);
+      if (kinds.size > limits.entries) throw refused(options, `it has more than ${limits.entries} files`);
       return kind;
     },
   };
@@ -148,23 +122,27 @@ function shortened(path: string): string {
   return path.length > 100 ? `${path.slice(0, 99)}…` : path;
 }
 
+/** The flag of an encrypted file. */
+const ENCRYPTED = 1;
+
 /** Returns the reason for which the type or coding of an entry is refused. */
-function unfit(entry: Entry): string | undefined {
-  const type = modeOf(entry) & FILE_TYPE;
+function unfit({ mode, flags, method, size, compressed }: ZipFile): string | undefined {
+  const type = mode & FILE_TYPE;
   if (type === LINK) return 'it is a symbolic link';
   if (type !== 0 && type !== REGULAR && type !== FOLDER) return 'it is neither a file nor a folder';
-  if (entry.isEncrypted()) return 'it is encrypted';
-  return entry.compressionMethod === 0 || entry.compressionMethod === 8 ? undefined : 'its compression is unknown';
+  if ((flags & ENCRYPTED) !== 0) return 'it is encrypted';
+  if (method === 0 && size !== compressed) return 'its sizes contradict each other';
+  return method === 0 || method === 8 ? undefined : 'its compression is unknown';
 }
 
 /** Returns the content of a small file of the archive. */
 export async function readEntry(file: ArchiveFile, options: ArchiveOptions): Promise<Buffer> {
   try {
     const parts: Buffer[] = [];
-    for await (const part of await file.open()) parts.push(part);
+    for await (const part of file.content()) parts.push(part);
     return Buffer.concat(parts);
   } catch (cause) {
-    throw refused(options, `"${file.path}" is damaged (${messageOf(cause)})`, cause);
+    throw refused(options, `"${file.path}" is damaged: ${messageOf(cause)}`, cause);
   }
 }
 
@@ -174,7 +152,7 @@ export interface UnpackOptions extends ArchiveOptions {
   signal: AbortSignal;
 }
 
-/** Writes the files. yauzl ends a stream that gives more or fewer bytes than declared. */
+/** Writes the files; one whose content is not as declared is refused while it is written. */
 export async function unpack(
   files: readonly ArchiveFile[],
   { folder, signal, ...options }: UnpackOptions,
@@ -183,10 +161,7 @@ export async function unpack(
     if (signal.aborted) throw interrupted();
     const target = join(folder, file.path);
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-    const source = await file.open().catch((cause: unknown) => {
-      throw refused(options, `"${file.path}" is damaged (${messageOf(cause)})`, cause);
-    });
-    await pipeline(source, createWriteStream(target, { flags: 'wx', mode: 0o600 }), { signal }).catch(
+    await pipeline(file.content(), createWriteStream(target, { flags: 'wx', mode: 0o600 }), { signal }).catch(
       (cause: unknown) => {
         throw signal.aborted ? interrupted(cause) : writeFailure(cause, file, options);
       },
@@ -201,7 +176,7 @@ function interrupted(cause?: unknown): McpxError {
 
 function writeFailure(cause: unknown, { path }: ArchiveFile, options: ArchiveOptions): McpxError {
   const isOfDisk = cause instanceof Error && 'syscall' in cause;
-  if (!isOfDisk) return refused(options, `"${path}" is damaged (${messageOf(cause)})`, cause);
+  if (!isOfDisk) return refused(options, `"${path}" is damaged: ${messageOf(cause)}`, cause);
   return new McpxError('failed', `"${path}" of "${options.file}" cannot be written: ${messageOf(cause)}`, { cause });
 }
 

@@ -25,7 +25,7 @@ export interface Bundle {
 export async function readBundle(file: string, { platform }: Pick<Environment, 'platform'>): Promise<Bundle> {
   const bytes = readBytes(file);
   const options = { file, platform };
-  const files = await readArchive(bytes, options);
+  const files = readArchive(bytes, options);
   const found = files.find(({ path }) => path === 'manifest.json');
   if (found === undefined) throw refused(options, 'it has no manifest.json');
   if (found.size > MAX_MANIFEST) throw refused(options, `manifest.json is larger than ${formatSize(MAX_MANIFEST)}`);

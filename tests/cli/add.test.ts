@@ -182,6 +182,22 @@ describe('mcpx add', () => {
     expect(await mcpx('add', 'one', '--profile', 'few', '--', 'd')).toBe(2);
   });
 
+  test('needs a schema where every server belongs to one', async () => {
+    const file = write('schemas.json', '{"schemas": {"default": {"mcpServers": {}}, "work": {"mcpServers": {}}}}');
+    expect(await mcpx('add', 'x', '--no-check', '-c', file, '--', 'y')).toBe(2);
+    expect(shown.stderr).toContain('belongs to a schema\n\nhint: name one with --profile: default, work');
+    expect(await mcpx('add', 'x', '--no-check', '-c', file, '--profile', 'work', '--', 'y')).toBe(0);
+    expect(JSON.parse(readFileSync(file, 'utf8')).schemas.work.mcpServers).toEqual({ x: { command: 'y' } });
+  });
+
+  test('that a client would not run is written and not tried', async () => {
+    const file = write('gemini.json', '{"mcp": {"allowed": ["a"]}, "mcpServers": {"a": {"command": "b"}}}');
+    expect(await mcpx('add', 'x', '-c', file, '--', 'y')).toBe(0);
+    expect(shown.stderr).toContain('server "x" was not tried, because it is disabled or in no enabled profile');
+    expect(await mcpx('enable', 'x', '-c', file)).toBe(1);
+    expect(shown.stderr).toContain('is switched by another part of the config');
+  });
+
   test('names the sign-in that a URL needs', async () => {
     const server = createServer((_, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
@@ -282,7 +298,7 @@ describe('a bundle', () => {
     const file = bundle();
     expect(await mcpx('add', file, '--set', 'folder=/data')).toBe(2);
     expect(shown.stderr).toContain('server "My-Notes" needs key (Key)');
-    expect(shown.stderr).toContain(`mcpx add My-Notes ${file} (the options that you gave, and) --set key=…`);
+    expect(shown.stderr).toContain(`mcpx add My-Notes ${file} --set folder=/data --set key=…`);
     expect(await mcpx('add', file, '--set', 'fodler=/data')).toBe(2);
     expect(shown.stderr).toContain('has no setting "fodler"\n\nhint: did you mean "folder"?');
     expect(existsSync(configFile())).toBe(false);
@@ -479,6 +495,21 @@ describe('a server of the config', () => {
     expect(shown.stdout).not.toMatch(/abcdef|sk-live/);
   });
 });
+
+const SHAPES = join(import.meta.dirname, '..', 'fixtures', 'config', 'shapes');
+/** Files whose servers are switched by another key, belong to schemas, or have no place for servers yet. */
+const OTHER_SHAPES = /expected|gemini|schemas|mcp-list-disabled|empty/;
+
+test.each(readdirSync(SHAPES).filter((file) => !OTHER_SHAPES.test(file)))(
+  'a server is added to %s, switched, and removed without a trace',
+  async (name) => {
+    const text = readFileSync(join(SHAPES, name), 'utf8');
+    const file = write(name, text);
+    expect(await mcpx('add', 'zz', '--no-check', '-e', 'A=1', '-c', file, '--', 'foo', '--bar')).toBe(0);
+    for (const command of ['get', 'disable', 'enable', 'remove']) expect(await mcpx(command, 'zz', '-c', file)).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  },
+);
 
 describe('mcpx export', () => {
   const SECRET = 'sk-live-abcdefgh12345678abcd';

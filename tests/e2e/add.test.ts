@@ -60,7 +60,7 @@ test('a URL is tried, and a failure is classified', async () => {
   const url = `http://127.0.0.1:${port}/mcp`;
   const added = await run(['add', 'far', url, '-H', 'X-Team: blue'], place);
   expect(added.stdout).toMatch(/^far: 7 tools, \d+ ms\n$/);
-  expect((await run(['exec', 'far.headers'], place)).stdout).toContain('"x-team":"blue"');
+  expect(JSON.parse((await run(['exec', 'far.headers'], place)).stdout)).toMatchObject({ 'x-team': 'blue' });
   await kill();
   const dead = await run(['add', 'dead', url], place);
   expect(dead.code).toBe(4);

@@ -26,7 +26,7 @@ interface Case {
 
 async function unpacked(bytes: Buffer, { platform = 'linux', limits = {} }: Case = {}): Promise<string[]> {
   const options = { file: 'x.mcpb', platform, limits: { ...ARCHIVE_LIMITS, ...limits } };
-  const files = await readArchive(bytes, options);
+  const files = readArchive(bytes, options);
   const folder = join(root, 'inner', 'folder');
   mkdirSync(folder, { recursive: true });
   await unpack(files, { ...options, folder, signal: new AbortController().signal });
@@ -96,22 +96,50 @@ const REFUSED: [name: string, bytes: () => Buffer, reason: RegExp, options?: Cas
   [
     'a size that is too small',
     () => zip({ path: 'a', content: 'x'.repeat(5000), declared: 10 }),
-    /"a" is damaged \(too many bytes/,
+    /"a" is damaged: it has more than the 10 bytes that it declares/,
   ],
   [
     'a size that is too large',
     () => zip({ path: 'a', content: 'x', declared: 5000 }),
-    /"a" is damaged \(not enough bytes/,
+    /"a" is damaged: it has 1 bytes and declares 5000/,
   ],
-  ['a stored file with another size', () => zip({ path: 'a', content: 'x', declared: 5, method: 0 }), /size mismatch/],
+  [
+    'a stored file with another size',
+    () => zip({ path: 'a', content: 'x', declared: 5, method: 0 }),
+    /its sizes contradict each other/,
+  ],
   ['no archive at all', () => Buffer.from('hello'), /it is not a ZIP archive/],
   ['half an archive', () => zip({ path: 'a', content: 'x'.repeat(99) }).subarray(0, 60), /it is not a ZIP archive/],
-  ['a directory outside of the file', () => falseOffset(zip({ path: 'a' })), /x\.mcpb/],
+  ['a directory outside of the file', () => falseOffset(zip({ path: 'a' })), /its directory is damaged/],
+  ['a wrong checksum', () => zip({ path: 'a', content: 'x', crc: 1 }), /"a" is damaged: its checksum is wrong/],
+  ['content that is no deflate', () => broken(zip({ path: 'a', content: 'x'.repeat(99) })), /"a" is damaged: /],
+  [
+    'a header outside of the file',
+    () => movedHeader(zip({ path: 'a', content: 'x' })),
+    /"a" is damaged: its header is damaged/,
+  ],
+  ['ZIP64', () => zip64(zip({ path: 'a' })), /it is in the ZIP64 format/],
 ];
+
+function broken(bytes: Buffer): Buffer {
+  return Buffer.from(bytes).fill(0xff, 31, 33);
+}
+
+function movedHeader(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  copy.writeUInt32LE(0x7fffffff, copy.length - 22 - 47 + 42);
+  return copy;
+}
+
+function zip64(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  copy.writeUInt16LE(0xffff, copy.length - 22 + 10);
+  return copy;
+}
 
 function falseOffset(bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes);
-  copy.writeUInt32LE(0xfffffff0, copy.length - 6);
+  copy.writeUInt32LE(0x7ffffff0, copy.length - 6);
   return copy;
 }
 
@@ -126,7 +154,7 @@ test.each(REFUSED)('%s is refused, and nothing is written outside', async (_name
 
 test('a stop ends the unpacking', async () => {
   const options = { file: 'x.mcpb', platform: 'linux' as const };
-  const files = await readArchive(zip({ path: 'a' }), options);
+  const files = readArchive(zip({ path: 'a' }), options);
   const unpacking = unpack(files, { ...options, folder: root, signal: AbortSignal.abort() });
   await expect(unpacking).rejects.toMatchObject({ code: 'cancelled' });
   expect(readdirSync(root)).toEqual([]);

@@ -1,5 +1,5 @@
 /** Builds ZIP archives with any header, also false ones, for the tests of bundles. */
-import { deflateRawSync } from 'node:zlib';
+import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipEntry {
   path: string;
@@ -11,6 +11,8 @@ export interface ZipEntry {
   /** The compression method that the headers declare (default 8, deflate). */
   method?: number;
   flags?: number;
+  /** The checksum that the headers declare, if it is not the real one. */
+  crc?: number;
 }
 
 const UNIX = 3 << 8;
@@ -19,7 +21,7 @@ export function buildZip(entries: readonly ZipEntry[], comment = ''): Buffer {
   const locals: Buffer[] = [];
   const centrals: Buffer[] = [];
   let offset = 0;
-  for (const { path, content = '', mode = 0, declared, method = 8, flags = 0x800 } of entries) {
+  for (const { path, content = '', mode = 0, declared, method = 8, flags = 0x800, crc } of entries) {
     const name = Buffer.from(path);
     const plain = Buffer.from(content);
     const data = method === 8 ? deflateRawSync(plain) : plain;
@@ -29,6 +31,7 @@ export function buildZip(entries: readonly ZipEntry[], comment = ''): Buffer {
     local.writeUInt16LE(20, 4);
     local.writeUInt16LE(flags, 6);
     local.writeUInt16LE(method, 8);
+    local.writeUInt32LE(crc ?? crc32(plain), 14);
     local.writeUInt32LE(data.length, 18);
     local.writeUInt32LE(size, 22);
     local.writeUInt16LE(name.length, 26);
