@@ -75,9 +75,11 @@ class UpstreamConnection implements Connection {
       stepped: (steps) => {
         this.#steps = steps;
       },
+      place: () => this.#purpose.place(),
     });
     const [busy, stopIdle] = [() => this.#isBusy, () => this.#lifecycle.stopIdle()];
-    this.#purpose = createPurpose({ spec, connect: settings.connect, places, busy, stopIdle });
+    const interrupt = () => this.#lifecycle.interrupt();
+    this.#purpose = createPurpose({ spec, connect: settings.connect, places, busy, stopIdle, interrupt });
     this.#connectWait = options.attended ? longestStart(spec) : patience(spec, CONNECT_WAIT);
     this.#send = createSender({
       ...{ spec, breaker, slots: this.#slots, lifecycle: this.#lifecycle, connectWait: this.#connectWait },
@@ -107,7 +109,9 @@ class UpstreamConnection implements Connection {
     const lifecycle = this.#lifecycle;
     return this.#using(async () => {
       const left = this.#options.attended ? this.#connectWait : patience(spec, Math.min(spec.timeout, CONNECT_WAIT));
-      return (await within(lifecycle.open(left), { method: 'connect', left, spec, lifecycle })).handshake;
+      // A start that was interrupted waits for its place again, which may take long; its own timeout ends it.
+      const limit = why === 'list' ? Number.POSITIVE_INFINITY : left;
+      return (await within(lifecycle.open(left), { method: 'connect', left: limit, spec, lifecycle })).handshake;
     });
   }
 

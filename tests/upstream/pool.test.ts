@@ -78,6 +78,55 @@ describe('a pool', () => {
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
   });
 
+  test('runs no more than the limit only to be listed, though most hang, and lists every other server', async () => {
+    const log = join(mkdtempSync(join(tmpdir(), 'mcpx-pool-')), 'log');
+    const started = () => readFileSync(log, 'utf8').matchAll(/"started":(\d+)/g);
+    const pids = () => (existsSync(log) ? Array.from(started(), ([, pid]) => Number(pid)) : []);
+    const connect = { ...SETTINGS.connect, concurrency: 2 };
+    const hanging = ['h1', 'h2', 'h3', 'h4', 'h5'].map((name) =>
+      serverSpec(['hang-init', `log=${log}`], { name, startupTimeout: 600_000 }),
+    );
+    const good = ['a', 'b'].map((name) => named(name, [`log=${log}`]));
+    stopClock();
+    const upstreams = pool([...hanging, ...good], { settings: { ...SETTINGS, connect } });
+    const hung = Promise.allSettled(hanging.map(({ name }) => get(upstreams, name).connect('list')));
+    let isListed = false;
+    void Promise.all(['a', 'b'].map((name) => get(upstreams, name).connect('list'))).then(() => {
+      isListed = true;
+    });
+    let most = 0;
+    const alive = () => {
+      const { length } = pids().filter(isRunning);
+      most = Math.max(most, length);
+      return length;
+    };
+    for (const seen = new Set<number>(); !isListed; await vi.advanceTimersByTimeAsync(10_000)) {
+      // The clock goes on when two new processes run, so that none loses its place before it has started.
+      await until(() => isListed || (alive() === 2 && pids().some((pid) => !seen.has(pid))));
+      for (const pid of pids()) seen.add(pid);
+    }
+    expect(most).toBe(2);
+    const closing = upstreams.close({ eof: 0, term: 0 });
+    vi.useRealTimers();
+    await closing;
+    expect((await hung).map(({ status }) => status)).toEqual(hanging.map(() => 'rejected'));
+  });
+
+  test('a call to a server that waits for its place is not held up', async () => {
+    const connect = { ...SETTINGS.connect, concurrency: 1 };
+    const upstreams = pool([serverSpec(['hang-init'], { name: 'hung', startupTimeout: 600_000 }), named('good')], {
+      settings: { ...SETTINGS, connect },
+    });
+    const hung = get(upstreams, 'hung')
+      .connect('list')
+      .catch((error) => error);
+    const listed = get(upstreams, 'good').connect('list');
+    expect(await call(get(upstreams, 'good'), 'echo', { a: 1 })).toEqual({ a: 1 });
+    await listed;
+    await upstreams.close({ eof: 0, term: 0 });
+    expect(await hung).toMatchObject({ code: 'unreachable' });
+  });
+
   test('tells of states, notifications and requests by server', async () => {
     const heard: unknown[] = [];
     const upstreams = pool([named('a'), named('b')], {

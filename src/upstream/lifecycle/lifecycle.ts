@@ -1,5 +1,5 @@
 /** State machine of one upstream (idle, connecting, ready, backoff, closed) with single-flight starts. */
-import { McpxError, messageOf, signInData, toMcpxError } from '../../errors.ts';
+import { McpxError, messageOf, toMcpxError } from '../../errors.ts';
 import type { PeerHandlers } from '../../wire/peer.ts';
 import type { ConnectionState } from '../connection-interface.ts';
 import type { ConnectionOptions } from '../connection-options.ts';
@@ -8,25 +8,21 @@ import { isTerminal } from '../process/process-errors.ts';
 import { STOP, STOP_FAST, type StopBounds, type Transport } from '../transports/transport.ts';
 import { type Breaker, seconds } from './breaker.ts';
 import { type LinkOptions, openLink } from './connect.ts';
+import { type DelayedStart, startLater } from './delayed-start.ts';
+import { stopped, withRemedy } from './lifecycle-errors.ts';
 import type { Link } from './link.ts';
 import { createOpenTransports, type OpenTransports } from './open-transports.ts';
-import { retryDelay, STABLE_AFTER } from './retry-delay.ts';
+import { pauseAfter, STABLE_AFTER } from './retry-delay.ts';
 import { inStartSlot } from './start-slot.ts';
 
 export type LifecycleOptions = Omit<ConnectionOptions, 'events'> & {
   entered(state: ConnectionState): void;
   handlers: Pick<PeerHandlers, 'request' | 'notification' | 'invalid'>;
   stepped: LinkOptions['stepped'];
+  /** Resolves when a start that is only for listing may go on; undefined if it need not wait. */
+  place?(): Promise<void> | undefined;
   breaker: Pick<Breaker, 'failed' | 'connected' | 'open' | 'refusal'>;
 };
-
-/** Milliseconds before a call retries a failure that only the user can fix, such as a missing command. */
-const TERMINAL_PAUSE = 2000;
-
-interface Upcoming {
-  promise: Promise<Link>;
-  cancel(error: McpxError): void;
-}
 
 export class Lifecycle {
   readonly #options: LifecycleOptions;
@@ -38,9 +34,10 @@ export class Lifecycle {
   #link: Link | undefined;
   #latest: Transport | undefined;
   #starting: Promise<Link> | undefined;
-  #upcoming: Upcoming | undefined;
+  #upcoming: DelayedStart<Link> | undefined;
   /** Resolves when the previous transport has stopped; the next start waits for it. */
   #stopped: Promise<void> = Promise.resolve();
+  #interruption = new AbortController();
   /** The reason why the last start failed or the last connection ended. */
   #failure: McpxError | undefined;
   /** True if only the user can fix the cause of the last failed start. */
@@ -117,6 +114,11 @@ export class Lifecycle {
     return this.#stopped;
   }
 
+  /** Stops the process of a pending start, which waits for its place and begins again. */
+  interrupt(): void {
+    if (this.#state.kind === 'connecting') this.#interruption.abort();
+  }
+
   async close(bounds: StopBounds = STOP): Promise<void> {
     const link = this.#link;
     this.#link = undefined;
@@ -154,22 +156,11 @@ export class Lifecycle {
   }
 
   #later(wait: number): Promise<Link> {
-    let cancel: Upcoming['cancel'] = () => undefined;
-    const promise = new Promise<Link>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#upcoming = undefined;
-        this.#begin().then(resolve, reject);
-      }, wait);
-      // Callers have their own timers, so this one need not keep the process alive.
-      timer.unref();
-      cancel = (error) => {
-        clearTimeout(timer);
-        reject(error);
-      };
+    this.#upcoming = startLater(wait, () => {
+      this.#upcoming = undefined;
+      return this.#begin();
     });
-    promise.catch(() => undefined);
-    this.#upcoming = { promise, cancel };
-    return promise;
+    return this.#upcoming.promise;
   }
 
   #begin(): Promise<Link> {
@@ -181,21 +172,30 @@ export class Lifecycle {
   }
 
   async #start(): Promise<Link> {
-    const { starts } = this.#options;
-    await this.#stopped;
+    for (;;) {
+      await this.#stopped;
+      await this.#options.place?.();
+      await this.#reserve();
+      this.#interruption = new AbortController();
+      try {
+        return this.#began(await inStartSlot(this.#options.starts, this.#closing.signal, () => this.#launch()));
+      } catch (error) {
+        if (!this.#interruption.signal.aborted || this.#state.kind === 'closed') throw this.#failed(toMcpxError(error));
+        this.#stopLatest();
+        const { log, attended = log.info } = this.#options;
+        attended(`server "${this.#name}" is still starting: it is started again after the others`);
+      } finally {
+        this.#openTransports.cancel();
+      }
+    }
+  }
+
+  async #reserve(): Promise<void> {
     const full = await this.#openTransports.reserve(this.#closing.signal);
-    if (full) {
-      // The process limit is not a failure of the upstream: the next call tries again at once.
-      if (this.#state.kind !== 'closed') this.#enter({ kind: 'idle' });
-      throw full;
-    }
-    try {
-      return this.#began(await inStartSlot(starts, this.#closing.signal, () => this.#launch()));
-    } catch (error) {
-      throw this.#failed(toMcpxError(error));
-    } finally {
-      this.#openTransports.cancel();
-    }
+    if (!full) return;
+    // The process limit is not a failure of the upstream: the next call tries again at once.
+    if (this.#state.kind !== 'closed') this.#enter({ kind: 'idle' });
+    throw full;
   }
 
   async #launch(): Promise<Link> {
@@ -213,7 +213,8 @@ export class Lifecycle {
     const handlers = { ...this.#options.handlers, closed };
     const fetching = (by: string | undefined) =>
       this.#state.kind === 'connecting' && this.#enter({ ...this.#state, fetching: by });
-    const link = await openLink({ ...this.#options, signal: this.#closing.signal, opened, fetching, handlers });
+    const signal = AbortSignal.any([this.#closing.signal, this.#interruption.signal]);
+    const link = await openLink({ ...this.#options, signal, opened, fetching, handlers });
     if (lost) throw lost;
     return link;
   }
@@ -231,14 +232,18 @@ export class Lifecycle {
 
   #failed(failure: McpxError): McpxError {
     if (this.#state.kind === 'closed') return stopped(this.#name);
-    if (this.#latest && this.#openTransports.has(this.#latest))
-      this.#stopped = this.#openTransports.stop(this.#latest, STOP_FAST);
+    this.#stopLatest();
     // A repeated failure is logged at debug level only.
     const { log } = this.#options;
     (failure.message === this.#failure?.message ? log.debug : log.warn)(failure.message, { hint: failure.hint });
     this.#terminal = isTerminal(failure);
     this.#backOff(failure);
     return failure;
+  }
+
+  #stopLatest(): void {
+    if (this.#latest && this.#openTransports.has(this.#latest))
+      this.#stopped = this.#openTransports.stop(this.#latest, STOP_FAST);
   }
 
   /** Handles the loss of a connection: stops its transport and schedules a reconnect. */
@@ -254,22 +259,19 @@ export class Lifecycle {
   }
 
   #backOff(failure: McpxError): void {
-    const { interval, maxRetries } = this.#options.spec.reconnect;
+    const { reconnect } = this.#options.spec;
     const reason = withRemedy(failure);
     this.#failure = failure;
     // A config error persists until a reload, so there is no retry.
-    if (this.#terminal && failure.code === 'config') {
+    const terminal = this.#terminal;
+    if (terminal && failure.code === 'config') {
       this.#enter({ kind: 'closed', reason, failure });
       return;
     }
     this.#failures += 1;
     const failures = this.#failures;
-    const terminal = this.#terminal;
-    const resting = terminal || failures > maxRetries;
-    // After maxRetries there is no automatic retry; the next call tries at once, then the backoff continues.
-    const pause = failures === maxRetries + 1 ? 0 : Math.max(1, retryDelay(failures, interval));
-    // The user may have signed in meanwhile, and a refused request is cheap, so the next call tries at once.
-    const wait = signInData(failure) ? 0 : terminal ? TERMINAL_PAUSE : pause;
+    const resting = terminal || failures > reconnect.maxRetries;
+    const wait = pauseAfter(failure, { failures, terminal, reconnect });
     const until = Date.now() + wait;
     if (!terminal) this.#options.breaker.failed(failure, until);
     if (!resting) this.#later(wait);
@@ -284,14 +286,4 @@ export class Lifecycle {
       this.#options.log.debug(`a listener failed: ${messageOf(error)}`, { server: this.#name });
     }
   }
-}
-
-/** Returns the message for the status, with the command that signs in if that is the remedy. */
-function withRemedy(failure: McpxError): string {
-  const { message, hint } = failure;
-  return signInData(failure) && hint !== undefined ? `${message}: ${hint}` : message;
-}
-
-function stopped(name: string): McpxError {
-  return new McpxError('unreachable', `server "${name}" is stopped`);
 }

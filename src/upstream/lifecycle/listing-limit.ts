@@ -1,58 +1,68 @@
-/** Limits how many processes run only to be listed. If others wait, listed ones are stopped at once. */
+/** Limits how many processes run only to be listed. If others wait, listed ones and ones that hang are stopped. */
 
 /** A process that was started only to be listed. */
 export interface OnlyListed {
   /** Returns true if the server has been listed and may be stopped. */
   isIdle(): boolean;
   stop(): void;
+  /** Stops the process of a start that has not ended; the start then enters again. Does nothing in any other state. */
+  interrupt(): void;
 }
 
 export interface ListingLimit {
-  /** Resolves when the server may be started; at once if a place is free. */
+  /** Resolves when the server may be started; at once if a place is free or if it has one. */
   enter(one: OnlyListed): Promise<void>;
   /** Frees the place of a process that has ended or is now used by a client. A waiting entry is admitted. */
   leave(one: OnlyListed): void;
+  /** Frees a place; an entry that waits goes on waiting. */
+  release(one: OnlyListed): void;
   /** Called when a launcher begins to download the server, and when it has ended: a download keeps its place. */
   downloads(one: OnlyListed, isDownloading: boolean): void;
-  /** Stops idle listed processes if others wait. */
+  /** Stops processes if others wait. */
   look(): void;
 }
 
-/** Milliseconds after which a process loses its place: a server that hangs must not block the others. */
+/** Milliseconds after which a start is interrupted if others wait: a server that hangs must not block them. */
 export const MAX_LISTING_TIME = 10_000;
 
-/** At most `limit` processes have a place, and at most as many are alive after they lost theirs. */
-export function createListingLimit(limit: number): ListingLimit {
-  /** The admitted processes with the timers that free their places; a download has no timer. */
-  const placed = new Map<OnlyListed, NodeJS.Timeout | undefined>();
-  /** Processes that hang and keep their places, because `slow` is full. */
-  const late = new Set<OnlyListed>();
-  /** Processes that hang and have lost their places. */
-  const slow = new Set<OnlyListed>();
-  const waiting = new Map<OnlyListed, () => void>();
-  const stopping = new Set<OnlyListed>();
+interface Waiting {
+  admitted: Promise<void>;
+  admit(): void;
+}
 
-  const expire = (one: OnlyListed) =>
+function createEntry(): Waiting {
+  let admit = () => {};
+  const admitted = new Promise<void>((resolve) => {
+    admit = resolve;
+  });
+  return { admitted, admit };
+}
+
+/**
+ * At most `limit` processes have a place. A start is interrupted once, for servers that have not been started yet; then
+ * it comes after all of them, and its start timeout ends it.
+ */
+export function createListingLimit(limit: number): ListingLimit {
+  /** The admitted processes with the timers that make them overdue; a download has no timer. */
+  const placed = new Map<OnlyListed, NodeJS.Timeout | undefined>();
+  const overdue = new Set<OnlyListed>();
+  const waiting = new Map<OnlyListed, Waiting>();
+  /** Processes that end to free their places. */
+  const stopping = new Set<OnlyListed>();
+  /** Servers whose start was interrupted. */
+  const interrupted = new Set<OnlyListed>();
+
+  const timed = (one: OnlyListed) =>
     setTimeout(() => {
-      late.add(one);
-      fill();
+      overdue.add(one);
+      look();
     }, MAX_LISTING_TIME).unref();
-  const admit = (one: OnlyListed) => {
-    placed.set(one, expire(one));
-    const resolve = waiting.get(one);
-    waiting.delete(one);
-    resolve?.();
-  };
   const fill = () => {
-    for (const one of late) {
-      if (slow.size >= limit) break;
-      late.delete(one);
-      placed.delete(one);
-      slow.add(one);
-    }
-    for (const one of waiting.keys()) {
+    for (const [one, { admit }] of waiting) {
       if (placed.size >= limit) break;
-      admit(one);
+      waiting.delete(one);
+      placed.set(one, timed(one));
+      admit();
     }
   };
   const look = () => {
@@ -62,30 +72,45 @@ export function createListingLimit(limit: number): ListingLimit {
       stopping.add(one);
       one.stop();
     }
+    const unstarted = [...waiting.keys()].filter((one) => !interrupted.has(one)).length;
+    for (const one of overdue) {
+      if (stopping.size >= unstarted) return;
+      if (stopping.has(one) || interrupted.has(one)) continue;
+      stopping.add(one);
+      interrupted.add(one);
+      one.interrupt();
+    }
+  };
+  const release = (one: OnlyListed) => {
+    clearTimeout(placed.get(one));
+    overdue.delete(one);
+    stopping.delete(one);
+    if (placed.delete(one)) fill();
   };
 
   return {
     enter(one) {
-      return new Promise((resolve) => {
-        waiting.set(one, resolve);
-        fill();
-        look();
-      });
+      const isInterrupted = stopping.has(one) && interrupted.has(one);
+      if (placed.has(one) && !isInterrupted) return Promise.resolve();
+      const entry = waiting.get(one) ?? createEntry();
+      waiting.set(one, entry);
+      if (isInterrupted) release(one);
+      fill();
+      look();
+      return entry.admitted;
     },
     leave(one) {
-      waiting.get(one)?.();
+      waiting.get(one)?.admit();
       waiting.delete(one);
-      stopping.delete(one);
-      clearTimeout(placed.get(one));
-      late.delete(one);
-      const wasSlow = slow.delete(one);
-      if (placed.delete(one) || wasSlow) fill();
+      interrupted.delete(one);
+      release(one);
     },
+    release,
     downloads(one, isDownloading) {
       if (!placed.has(one)) return;
       clearTimeout(placed.get(one));
-      late.delete(one);
-      placed.set(one, isDownloading ? undefined : expire(one));
+      overdue.delete(one);
+      placed.set(one, isDownloading ? undefined : timed(one));
     },
     look,
   };

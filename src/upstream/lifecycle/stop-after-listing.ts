@@ -8,8 +8,10 @@ export interface Purpose {
   idleStop(isProcess: boolean): number;
   /** Marks the server as used by a client. */
   claim(): void;
-  /** Resolves when the server may be started for listing; undefined if it need not wait. */
+  /** Resolves when a server that does not run may be started for listing; undefined if it need not wait. */
   admitted(): Promise<void> | undefined;
+  /** The same for a start that is under way. */
+  place(): Promise<void> | undefined;
   /** Called when an operation on the connection has ended. */
   over(): void;
   /** Called when the connection enters a state. */
@@ -23,6 +25,8 @@ export interface PurposeOptions {
   busy(): boolean;
   /** Stops the server; resolves when its process has ended. */
   stopIdle(): Promise<void>;
+  /** Stops the process of a start, which then waits for its place again. */
+  interrupt(): void;
 }
 
 /** Milliseconds that a listed server keeps running for calls that may follow. */
@@ -30,7 +34,7 @@ const LINGER = 3000;
 /** Milliseconds without requests after which listing is complete: a client may still request the next page. */
 const QUIET = 50;
 
-export function createPurpose({ spec, connect, places, busy, stopIdle }: PurposeOptions): Purpose {
+export function createPurpose({ spec, connect, places, busy, stopIdle, interrupt }: PurposeOptions): Purpose {
   const { mode, idleStop } = connect;
   // Remote servers have no process to stop, and "idleStop": 0 exempts all servers.
   const isExempt = mode === 'eager' || idleStop === 0 || (spec.type !== 'stdio' && spec.type !== 'module');
@@ -39,11 +43,16 @@ export function createPurpose({ spec, connect, places, busy, stopIdle }: Purpose
   let quiet: NodeJS.Timeout | undefined;
   let isQuiet = false;
   let isDownloading = false;
+  /** True while a process that is not needed any more ends. */
+  let isEnding = false;
   const self: OnlyListed = {
     isIdle: () => isQuiet && kind === 'ready' && !claimed && !busy(),
     stop: () => void stopIdle(),
+    interrupt,
   };
   const leave = () => places?.leave(self);
+  const isRunning = () => kind === 'ready' || kind === 'connecting';
+  const place = () => (claimed || places === undefined ? undefined : places.enter(self));
 
   return {
     idleStop(isProcess) {
@@ -56,11 +65,13 @@ export function createPurpose({ spec, connect, places, busy, stopIdle }: Purpose
       leave();
     },
     admitted() {
-      const runs = kind === 'ready' || kind === 'connecting' || kind === 'closed';
-      return claimed || runs || places === undefined ? undefined : places.enter(self);
+      return isRunning() || kind === 'closed' ? undefined : place();
     },
+    place,
     over() {
       if (claimed) return;
+      // A start that was refused at once has no process.
+      if (!isRunning() && !isEnding) places?.release(self);
       isQuiet = false;
       clearTimeout(quiet);
       quiet = setTimeout(() => {
@@ -74,13 +85,17 @@ export function createPurpose({ spec, connect, places, busy, stopIdle }: Purpose
         isDownloading = !isDownloading;
         places?.downloads(self, isDownloading);
       }
-      if (kind === 'ready' || kind === 'connecting') return;
+      if (isRunning()) return;
       clearTimeout(quiet);
       isQuiet = false;
       if (kind === 'idle') claimed = isExempt;
       // A process keeps its place until it has exited.
-      if (kind === 'closed') leave();
-      else void stopIdle().then(leave);
+      if (kind === 'closed') return leave();
+      isEnding = true;
+      void stopIdle().then(() => {
+        isEnding = false;
+        places?.release(self);
+      });
     },
   };
 }

@@ -10,14 +10,17 @@ function start(limit: number, count: number) {
   const places = createListingLimit(limit);
   const running: number[] = [];
   const stopped: number[] = [];
+  const interrupted: number[] = [];
   const idle = new Set<number>();
   const all = Array.from({ length: count }, (_, index) => ({
     isIdle: () => idle.has(index),
     stop: () => stopped.push(index),
+    interrupt: () => interrupted.push(index),
   }));
-  for (const [index, one] of all.entries()) void places.enter(one).then(() => running.push(index));
   const at = (index: number) => all[index] as (typeof all)[number];
-  return { places, running, stopped, idle, at };
+  const enter = (index: number) => void places.enter(at(index)).then(() => running.push(index));
+  for (const index of all.keys()) enter(index);
+  return { places, running, stopped, interrupted, idle, at, enter };
 }
 
 test('no more are started than there are places, and one that was listed stops for one that waits', async () => {
@@ -51,34 +54,53 @@ test('one that somebody uses waits for nobody', async () => {
   expect(running).toEqual([0, 2]);
 });
 
-test('servers that hang do not hold up the others for ever', async () => {
-  const { running } = start(2, 4);
+test('servers that hang are interrupted for others, once, and come after them', async () => {
+  const { places, running, interrupted, at, enter } = start(2, 5);
   await vi.advanceTimersByTimeAsync(MAX_LISTING_TIME - 1);
-  expect(running).toEqual([0, 1]);
+  expect({ running, interrupted }).toEqual({ running: [0, 1], interrupted: [] });
   await vi.advanceTimersByTimeAsync(1);
-  expect(running).toEqual([0, 1, 2, 3]);
-});
-
-test('no more hang at a time than there are places, however many do', async () => {
-  const { places, running, at } = start(2, 8);
-  await vi.advanceTimersByTimeAsync(6 * MAX_LISTING_TIME);
-  expect(running).toEqual([0, 1, 2, 3]);
-  places.leave(at(0));
+  // Their processes have not ended yet.
+  expect({ running, interrupted }).toEqual({ running: [0, 1], interrupted: [0, 1] });
+  enter(0);
+  enter(1);
   await vi.advanceTimersByTimeAsync(0);
-  expect(running).toEqual([0, 1, 2, 3, 4]);
+  expect(running).toEqual([0, 1, 2, 3]);
+  await vi.advanceTimersByTimeAsync(MAX_LISTING_TIME);
+  // One place is enough for the last one that was never started.
+  expect(interrupted).toEqual([0, 1, 2]);
+  enter(2);
   places.leave(at(3));
   await vi.advanceTimersByTimeAsync(0);
-  expect(running).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(running).toEqual([0, 1, 2, 3, 4, 0]);
+  await vi.advanceTimersByTimeAsync(20 * MAX_LISTING_TIME);
+  expect(interrupted).toEqual([0, 1, 2]);
+  places.leave(at(0));
+  places.leave(at(4));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(running).toEqual([0, 1, 2, 3, 4, 0, 1, 2]);
+});
+
+test('one that hangs keeps its place while nobody waits, and is interrupted for the next one', async () => {
+  const { places, running, interrupted, at, enter } = start(2, 3);
+  places.leave(at(2));
+  await vi.advanceTimersByTimeAsync(2 * MAX_LISTING_TIME);
+  expect(interrupted).toEqual([]);
+  enter(1);
+  await vi.advanceTimersByTimeAsync(0);
+  // It has its place already.
+  expect({ running, interrupted }).toEqual({ running: [0, 1, 2, 1], interrupted: [] });
+  enter(2);
+  expect(interrupted).toEqual([0]);
 });
 
 test('a download keeps its place, and its time begins when it has ended', async () => {
-  const { places, running, at } = start(1, 2);
+  const { places, interrupted, at } = start(1, 2);
   places.downloads(at(0), true);
   await vi.advanceTimersByTimeAsync(20 * MAX_LISTING_TIME);
-  expect(running).toEqual([0]);
+  expect(interrupted).toEqual([]);
   places.downloads(at(0), false);
   await vi.advanceTimersByTimeAsync(MAX_LISTING_TIME - 1);
-  expect(running).toEqual([0]);
+  expect(interrupted).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(running).toEqual([0, 1]);
+  expect(interrupted).toEqual([0]);
 });
