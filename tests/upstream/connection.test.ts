@@ -43,7 +43,7 @@ describe('a connection to a process', () => {
       },
       instructions: 'for tests',
     });
-    expect(upstream.diagnostics()).toEqual({ pid: expect.any(Number), stderr: [], noise: 0 });
+    expect(upstream.diagnostics()).toMatchObject({ pid: expect.any(Number), stderr: [], noise: 0 });
   });
 
   test('starts it once, however many call at once', async () => {
