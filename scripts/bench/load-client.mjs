@@ -5,6 +5,8 @@ import { BuildError } from '../project.mjs';
 /** Answers above this are checked by their size and not parsed, as this process is on the clock too. */
 const PARSED = 64 * 1024;
 const NEWLINE = 10;
+/** The first character of an event stream that comes as one piece: `event:`. */
+const EVENT = 'e'.charCodeAt(0);
 
 /** The answer in some bytes: whether it is the one to `id`, no error, and at least `bytes` long. */
 function check(body, id, bytes) {
@@ -19,6 +21,13 @@ function check(body, id, bytes) {
   return large ? undefined : message.result;
 }
 
+/** The id of an answer: at its beginning, or at its end, where the official SDK writes it. */
+function idOf(line) {
+  const found =
+    /"id":(\d+)/.exec(line.latin1Slice(0, 64)) ?? /"id":(\d+)\}$/.exec(line.latin1Slice(Math.max(0, line.length - 64)));
+  return Number(found?.[1]);
+}
+
 const request = (id, method, params) => `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 
 /** Over the pipes of a child: one write per request. */
@@ -27,7 +36,7 @@ export function stdioClient(child) {
   let lastId = 0;
   let parts = [];
   const take = (line) => {
-    const id = Number(/"id":(\d+)/.exec(line.toString('latin1', 0, 256))?.[1]);
+    const id = idOf(line);
     const call = waiting.get(id);
     if (call === undefined) return;
     waiting.delete(id);
@@ -88,7 +97,8 @@ function openSocket(port, free) {
     free(self);
     try {
       if (status >= 300) throw new BuildError(`HTTP ${status}: ${body.toString('latin1', 0, 300)}`);
-      resolve({ result: id === undefined ? undefined : check(body, id, bytes), session });
+      const message = body[0] === EVENT ? eventIn(body) : body;
+      resolve({ result: id === undefined ? undefined : check(message, id, bytes), session });
     } catch (error) {
       reject(error);
     }
@@ -140,7 +150,7 @@ function eventIn(body) {
 }
 
 /** Streamable HTTP on one port, in one session where the far side has sessions. */
-export function httpClient(port) {
+export function httpClient(port, path = '/mcp') {
   const all = new Set();
   const idle = [];
   let session = '';
@@ -161,7 +171,7 @@ export function httpClient(port) {
         all.add(socket);
       }
       const head =
-        `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: application/json, text/event-stream\r\n` +
+        `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: application/json, text/event-stream\r\n` +
         `Content-Type: application/json\r\n${session}Content-Length: ${body.length}\r\n\r\n`;
       socket.send(head + body, { resolve, reject, id, bytes });
     });

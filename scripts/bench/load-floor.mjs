@@ -2,15 +2,17 @@
  * The floor of `bench-load.mjs`: the least that a program in front of a stdio server does on Node, without a library, checks,
  * limits, errors or parsing. Ids and the name of the tool are replaced in the bytes, and everything else is handed on.
  *   <port>               listen on it with node:http; without, on stdin and stdout
- *   -- <command> [args]  the server
+ *   -- <command> [args]  the server, or its URL
  */
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:http';
+import { Agent, createServer, request } from 'node:http';
 
 const split = process.argv.indexOf('--');
 const port = split > 2 ? Number(process.argv[2]) : undefined;
 const [command, ...args] = process.argv.slice(split + 1);
-const upstream = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+const url = /^https?:/.test(command) ? command : undefined;
+const upstream = url === undefined ? spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] }) : undefined;
+const agent = new Agent({ keepAlive: true });
 
 /** Where the id and the name are looked for: at the beginning, so that a large message is not searched. */
 const HEAD = 512;
@@ -54,13 +56,15 @@ const sizeOf = (pieces) => pieces.reduce((sum, piece) => sum + piece.length, 0);
 const waiting = new Map();
 let lastId = 0;
 
-readLines(upstream.stdout, (line) => {
+if (upstream !== undefined) readLines(upstream.stdout, answered);
+
+function answered(line) {
   const found = ID.exec(headOf(line));
   const done = found && waiting.get(found[1]);
   if (!done) return;
   waiting.delete(found[1]);
   done.reply(readdress(line, done.id, found));
-});
+}
 
 /** Hands a request on; whatever has no id is a notification, which goes nowhere. */
 function forward(line, reply) {
@@ -68,8 +72,24 @@ function forward(line, reply) {
   if (found === null) return false;
   const id = String(++lastId);
   waiting.set(id, { id: found[1], reply });
-  send(upstream.stdin, readdress(line, id, found));
+  const pieces = readdress(line, id, found);
+  if (url === undefined) send(upstream.stdin, pieces);
+  else post(Buffer.concat(pieces));
   return true;
+}
+
+function post(body) {
+  const headers = {
+    Accept: 'application/json, text/event-stream',
+    'Content-Type': 'application/json',
+    'Content-Length': body.length,
+  };
+  const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+    const chunks = [];
+    response.on('data', (chunk) => chunks.push(chunk));
+    response.on('end', () => answered(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
+  });
+  sent.end(body);
 }
 
 function send(stream, pieces) {

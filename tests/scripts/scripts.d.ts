@@ -161,6 +161,25 @@ declare module '*/scripts/bench/lookup.mjs' {
   ): string;
 }
 
+declare module '*/scripts/bench/peer-programs.mjs' {
+  export const NPM_PEERS: { package: string }[];
+}
+
+declare module '*/scripts/bench/peers.mjs' {
+  interface Sample {
+    perSecond: number;
+    cpu: number;
+  }
+  interface Row extends Sample {
+    name: string;
+    rounds: number;
+    perSecondRatio: number;
+    cpuRatio: number;
+  }
+  export function summarize(rounds: Record<string, Sample>[]): Row[];
+  export function table(way: string, rows: Row[]): string;
+}
+
 declare module '*/scripts/bench/memory.mjs' {
   interface Row {
     name: string;
