@@ -178,7 +178,7 @@ function npmLaunch(offer: PackageOffer, pinned: string, { runtime, args }: Parts
   const command = launcherOf(offer);
   const { registry } = offer;
   const isConfirmed = command === 'bunx' || runtime.some((word) => word === '-y' || word === '--yes');
-  const env = isForeign(registry, 'https://registry.npmjs.org') ? { npm_config_registry: registry ?? '' } : undefined;
+  const env = isForeign(registry, 'npmjs.org') ? { npm_config_registry: registry ?? '' } : undefined;
   return {
     command,
     args: [...(isConfirmed ? [] : ['-y']), ...runtime, pinned, ...args],
@@ -191,9 +191,7 @@ function containerLaunch(offer: PackageOffer, { runtime, args, variables }: Part
   const { registry, identifier, version } = offer;
   const usual = ['run', '-i', '--interactive', '--rm', '-it'];
   const passed = variables.flatMap((name) => ['-e', name]);
-  const host = isForeign(registry, 'https://docker.io')
-    ? `${registry?.replace(/^https?:\/\//, '').replace(/\/$/, '')}/`
-    : '';
+  const host = isForeign(registry, 'docker.io') ? `${registry?.replace(/^https?:\/\//, '').replace(/\/$/, '')}/` : '';
   const isTagged = /@sha256:|:[\w.-]+$/.test(identifier.split('/').at(-1) ?? '');
   const tag = isTagged || version === undefined ? '' : version.startsWith('sha256:') ? `@${version}` : `:${version}`;
   const image = `${identifier.startsWith(host) ? '' : host}${identifier}${tag}`;
@@ -203,6 +201,9 @@ function containerLaunch(offer: PackageOffer, { runtime, args, variables }: Part
   };
 }
 
-function isForeign(registry: string | undefined, usual: string): boolean {
-  return registry !== undefined && registry.replace(/\/$/, '') !== usual;
+/** True if the file names another registry than the usual one, whose address the launcher's own settings may replace. */
+function isForeign(registry: string | undefined, domain: string): boolean {
+  if (registry === undefined) return false;
+  const host = URL.canParse(registry) ? new URL(registry).hostname : registry;
+  return host !== domain && !host.endsWith(`.${domain}`);
 }

@@ -43,7 +43,8 @@ describe('a connection to a process', () => {
       },
       instructions: 'for tests',
     });
-    expect(upstream.diagnostics()).toMatchObject({ pid: expect.any(Number), stderr: [], noise: 0 });
+    const steps = { open: expect.any(Number), initialize: expect.any(Number), readyAt: expect.any(Number) };
+    expect(upstream.diagnostics()).toEqual({ pid: expect.any(Number), stderr: [], noise: 0, steps });
   });
 
   test('starts it once, however many call at once', async () => {
