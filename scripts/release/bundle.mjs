@@ -61,7 +61,6 @@ const PACKED = {
   'smol-toml': ['smol-toml'],
   ws: ['ws'],
   yaml: ['yaml'],
-  yauzl: ['yauzl'],
 };
 
 /** The exports that are used, of packages whose other parts are large. */
