@@ -37,6 +37,8 @@ function textsIn(node) {
     }
     case 'ConditionalExpression':
       return [...textsIn(node.consequent), ...textsIn(node.alternate)];
+    case 'ArrayExpression':
+      return node.elements.flatMap(textsIn);
     case 'LogicalExpression':
       return [...textsIn(node.left), ...textsIn(node.right)];
     case 'ParenthesizedExpression':
@@ -64,15 +66,25 @@ function hintOf(details) {
   return found === undefined ? [] : textsIn(found.value);
 }
 
+/** Fields and variables of `mcpx doctor` whose texts people read. */
+const FINDING = new Set(['message', 'reason', 'facts', 'lost', 'answer']);
+
 /** The texts of one source file, without those that are the same in every language. */
 export function textsOf(path, source) {
   const found = [];
+  const isDoctor = path.startsWith('cli/doctor/');
   new Visitor({
     NewExpression(node) {
       if (node.callee.name === 'McpxError') found.push(...textsIn(node.arguments[1]), ...hintOf(node.arguments[2]));
     },
     CallExpression(node) {
       if (CALLS.has(calleeOf(node))) found.push(...textsIn(node.arguments[0]));
+    },
+    Property({ key, value }) {
+      if (isDoctor && FINDING.has(key.name)) found.push(...textsIn(value));
+    },
+    VariableDeclarator({ id, init }) {
+      if (isDoctor && FINDING.has(id.name)) found.push(...textsIn(init));
     },
   }).visit(parseSync(path, source).program);
   const lines = found.flatMap((text) => text.split('\n')).map(lineKey);

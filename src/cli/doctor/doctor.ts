@@ -2,6 +2,7 @@
 import { type Environment, environmentOf } from '../../config/environment.ts';
 import { VERSION } from '../../version.ts';
 import type { Invocation } from '../command.ts';
+import { language } from '../language/language.ts';
 import { note, print, printJson } from '../output.ts';
 import { checkClients } from './client-check.ts';
 import { checkConfig } from './config-check.ts';
@@ -20,7 +21,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const isBroken = examination.findings.some(({ level }) => level === 'error');
   if (flags.has('json')) await printJson({ ok: !isBroken, version: VERSION, ...examination });
   else if (flags.has('report')) {
-    await print(issueText(examination, world));
+    // The readers of an issue may not know Chinese.
+    await print(language.inEnglish(() => issueText(examination, world)));
     note('secrets and the name of your home folder are masked; read the text before you publish it');
   } else await print(reportText(examination));
   return isBroken ? 1 : 0;

@@ -2,7 +2,9 @@
 import { userInfo } from 'node:os';
 import type { Environment } from '../../config/environment.ts';
 import { maskTokens } from '../../config/redact.ts';
-import { paintAnswer, table } from '../output.ts';
+import { padToWidth, widthOf } from '../../render/columns.ts';
+import { inLanguage } from '../language/language.ts';
+import { labelled, paintAnswer, table } from '../output.ts';
 import type { Area, Finding } from './finding.ts';
 import type { ServerReport } from './server-check.ts';
 
@@ -20,10 +22,11 @@ export function reportText({ facts, servers, findings }: Examination): string {
     ...facts,
     ...(rows.length > 0 && { servers: table(rows).split('\n') }),
   };
-  const width = Math.max(...AREAS.map((area) => area.length));
+  const width = Math.max(...AREAS.map((area) => widthOf(inLanguage(area))));
   const told = AREAS.flatMap((area) =>
     (lines[area] ?? []).map(
-      (line, index) => `${paintAnswer('bold', (index === 0 ? area : '').padEnd(width))}  ${line}`,
+      (line, index) =>
+        `${paintAnswer('bold', padToWidth(index === 0 ? inLanguage(area) : '', width))}  ${inLanguage(line)}`,
     ),
   );
   const blocks = inOrder(findings).map((finding, index) => `\n${findingText(finding, index + 1)}`);
@@ -35,8 +38,9 @@ function inOrder(findings: readonly Finding[]): Finding[] {
 }
 
 function findingText({ level, message, reason, command }: Finding, number: number): string {
-  const word = paintAnswer(level === 'error' ? 'red' : 'yellow', `${level}:`);
-  return `${number}. ${word} ${message}\n   why: ${reason}\n   ${paintAnswer('cyan', 'run:')} ${command}`;
+  const what = labelled(level === 'error' ? 'red' : 'yellow', `${level}:`, inLanguage(message), paintAnswer);
+  const why = `${inLanguage('why:')} ${inLanguage(reason)}`;
+  return `${number}. ${what}\n   ${why}\n   ${labelled('cyan', 'run:', command, paintAnswer)}`;
 }
 
 /** Counts the findings, such as `2 errors, 1 warning`. */
@@ -46,18 +50,18 @@ function summaryText(findings: readonly Finding[]): string {
     return number === 0 ? [] : [`${number} ${level}${number === 1 ? '' : 's'}`];
   };
   const told = [...count('error'), ...count('warning')];
-  return told.length === 0 ? 'no problem was found' : told.join(', ');
+  return inLanguage(told.length === 0 ? 'no problem was found' : told.join(', '));
 }
 
 function stateText({ state }: ServerReport): string {
-  if (state === 'disabled') return state;
-  return paintAnswer(state === 'ready' ? 'green' : 'red', state);
+  if (state === 'disabled') return inLanguage(state);
+  return paintAnswer(state === 'ready' ? 'green' : 'red', inLanguage(state));
 }
 
 function stepsText({ steps, tools }: ServerReport): string {
   const done = steps.map(({ step, ms }) => (ms === undefined ? `${step} failed` : `${step} ${ms} ms`));
   const offered = tools === undefined ? [] : [tools === 1 ? '1 tool' : `${tools} tools`];
-  return [...done, ...offered].join(', ');
+  return [...done, ...offered.map(inLanguage)].join(', ');
 }
 
 /** Returns Markdown without secrets, the home folder and the name of the user. */

@@ -127,12 +127,14 @@ function rounded(ms: number): number {
 function noiseFinding({ noise, firstNoise = '' }: Diagnostics, context: AdviceContext): Finding[] {
   if (noise === 0) return [];
   const { name } = context.spec;
-  const [count, verb] = noise === 1 ? ['1 line', 'is'] : [`${noise} lines`, 'are'];
   const command = silentCommand(context) ?? seeCommand(context);
   return [
     {
       ...{ area: 'servers', code: 'noisy-stdout', level: 'warning', server: name, command },
-      message: `server "${name}" wrote ${count} to stdout that ${verb} not MCP`,
+      message:
+        noise === 1
+          ? `server "${name}" wrote 1 line to stdout that is not MCP`
+          : `server "${name}" wrote ${noise} lines to stdout that are not MCP`,
       reason: `the first: ${firstNoise.slice(0, 200)}; mcpx ignores it, other clients may not`,
     },
   ];

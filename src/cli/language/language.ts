@@ -27,6 +27,8 @@ interface Language {
   load(world: Environment): Promise<void>;
   /** Returns to English, for output that a program reads. */
   useEnglish(): void;
+  /** Writes a text for readers elsewhere: in English. */
+  inEnglish(write: () => string): string;
   /** Returns the text in the language of the user, line by line; unknown lines stay as they are. */
   text(english: string): string;
 }
@@ -45,6 +47,15 @@ function createLanguage(): Language {
     },
     useEnglish() {
       translate = undefined;
+    },
+    inEnglish(write) {
+      const own = translate;
+      translate = undefined;
+      try {
+        return write();
+      } finally {
+        translate = own;
+      }
     },
     text(english) {
       return translate === undefined ? english : english.split('\n').map(translate).join('\n');
@@ -73,10 +84,13 @@ export function createTranslator(table: Readonly<Record<string, string>>): (line
     const found = exact.get(text);
     if (found !== undefined || depth === MAX_DEPTH || !/[a-z]{2}/i.test(text)) return found;
     templates ??= templatesOf(exact);
-    for (const { pattern, text: translated } of templates) {
+    for (const { pattern, text: translated, names } of templates) {
       const match = pattern.exec(text);
       if (match === null) continue;
-      return translated.replace(/\{(\d+)\}/g, (_, index) => valueText(match[Number(index) + 1] ?? '', depth + 1));
+      return translated.replace(/\{(\d+)\}/g, (_, index) => {
+        const value = match[Number(index) + 1] ?? '';
+        return names.has(Number(index)) ? value : valueText(value, depth + 1);
+      });
     }
     return undefined;
   };
@@ -99,6 +113,8 @@ export function createTranslator(table: Readonly<Record<string, string>>): (line
 
 interface Template {
   pattern: RegExp;
+  /** The values in quotes: names, which are the same in every language. */
+  names: ReadonlySet<number>;
   text: string;
   /** Letters that are not values. */
   letters: number;
@@ -110,7 +126,8 @@ function templatesOf(table: ReadonlyMap<string, string>): Template[] {
     const parts = key.split(/(\{#?\d+\})/);
     const pattern = parts.map((part) => (VALUE.test(part) ? valuePattern(part) : part.replace(SPECIAL, '\\$&')));
     const letters = parts.filter((part) => !VALUE.test(part)).join('').length;
-    return [{ pattern: new RegExp(`^${pattern.join('')}$`), text, letters }];
+    const names = new Set([...key.matchAll(/"\{#?(\d+)\}"/g)].map(([, index]) => Number(index)));
+    return [{ pattern: new RegExp(`^${pattern.join('')}$`), names, text, letters }];
   });
   return templates.sort((a, b) => b.letters - a.letters);
 }
