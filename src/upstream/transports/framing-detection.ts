@@ -1,6 +1,7 @@
-/** Detects a process that neither answers nor works after a request: it may not understand the framing. */
+/** Detects a process that has read a request, and neither answers nor works: it may not understand the framing. */
 import { readFileSync } from 'node:fs';
 import { childrenOf, isFetching, launcherOf, runsElsewhere } from '../process/launcher.ts';
+import { mayReadStdin } from '../process/stdin-reader.ts';
 import type { LaunchOf, Transport } from './transport.ts';
 
 export interface SilenceOptions {
@@ -34,6 +35,8 @@ export function watchSilence({ launch, transport, silent }: SilenceOptions): () 
     const known = done !== undefined && before !== undefined;
     if (known && (!done.sleeps || !before?.sleeps || done.ticks - before.ticks > WAITING)) since = now - LOOK;
     before = done;
+    // A process that is still busy with something else, such as a connection to a database, has not read the request.
+    if (known && transport.pid !== undefined && mayReadStdin(transport.pid) === false) since = now;
     return now - since >= (known ? SILENCE : LONG_SILENCE);
   };
   const look = () => {

@@ -48,3 +48,20 @@ test('a server that is slow to answer lines keeps its first process', async () =
   for (const other of started.slice(1)) await until(() => !isRunning(other));
   expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
 });
+
+/** Notes its start, and is idle for three seconds before it looks at its input. */
+const LATE = `
+  require('node:fs').appendFileSync(process.argv[2].slice(4), process.pid + '\\n');
+  setTimeout(() => import(process.argv[1]), 3000);`;
+
+test.skipIf(process.platform !== 'linux')(
+  'a server that has not read its input yet is not started a second time, however long it is idle (on Linux)',
+  async () => {
+    const log = logFile();
+    const upstream = connection(stdioSpec(process.execPath, ['-e', LATE, fixture('framed.mjs'), log.flag]));
+    expect((await upstream.connect()).framing).toBeUndefined();
+    // The process notes itself twice, and no other one is noted.
+    const { pid } = upstream.diagnostics();
+    expect(log.lines()).toEqual([`${pid}`, `${pid}`]);
+  },
+);
