@@ -18,6 +18,7 @@ type Expect = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'next' |
 
 const QUOTE = 34;
 const BACKSLASH = 92;
+const COLON = 58;
 const OPEN_OBJECT = 123;
 const OPEN_LIST = 91;
 /** Maximum number of bytes that are kept of a string or a token. */
@@ -25,7 +26,19 @@ const SHORT = 64;
 const MAX_DEPTH = 512;
 const TOKEN = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 /** 1 for every byte that ends a number or a literal. */
-const ENDS = Uint8Array.from({ length: 256 }, (_, code) => Number(/[\s,:{}[\]"]/.test(String.fromCharCode(code))));
+const ENDS = bytesThat(/[\s,:{}[\]"]/);
+/** 1 for every byte that ends a run of plain characters in a string. JSON forbids control characters there. */
+const STOPS = bytesThat(/[\x00-\x1f"\\]/);
+/** 1 for every byte that follows the backslash of an escape of two characters; no such escape is a letter. */
+const SIMPLE = bytesThat(/["\\/bfnrt]/);
+const HEX = bytesThat(/[0-9a-fA-F]/);
+const LETTER_U = 117;
+const ZERO = 48;
+
+/** Returns a table with 1 for every byte that matches. */
+function bytesThat(match: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, code) => Number(match.test(String.fromCharCode(code))));
+}
 
 /**
  * Returns the id and the result range of a response. Returns undefined if the message must be parsed in full: it is not
@@ -33,19 +46,31 @@ const ENDS = Uint8Array.from({ length: 256 }, (_, code) => Number(/[\s,:{}[\]"]/
  */
 export function locateResult(pieces: readonly Buffer[], telling: ReadonlySet<string>): ScannedAnswer | undefined {
   const scanner = new Scanner(telling);
-  for (const piece of pieces) if (hasControl(piece) || !scanner.take(piece)) return undefined;
+  for (const piece of pieces) if (!scanner.take(piece)) return undefined;
   const found = scanner.end();
   // Invalid UTF-8 must be replaced on decoding, so such a message cannot be passed on as bytes.
   return found && (pieces.every(isAscii) || isUtf8(Buffer.concat(pieces))) ? found : undefined;
 }
 
-/**
- * Returns true if the chunk has a control character. JSON forbids them inside strings, and large messages have none
- * outside. The loop avoids a temporary string for every chunk.
- */
-function hasControl(piece: Buffer): boolean {
-  for (let at = 0; at < piece.length; at++) if ((piece[at] as number) < 32) return true;
-  return false;
+/** Returns the offset of the next quotation mark, control character, or escape that may be a letter. */
+function endOfRun(piece: Buffer, from: number): number {
+  for (let at = from; ; ) {
+    while (at < piece.length && STOPS[piece[at] as number] === 0) at += 1;
+    if (piece[at] !== BACKSLASH) return at;
+    const next = afterEscape(piece, at);
+    if (next === at) return at;
+    at = next;
+  }
+}
+
+/** Returns the offset after an escape; the same offset if it is not whole, not valid, or may be a letter. */
+function afterEscape(piece: Buffer, at: number): number {
+  const code = piece[at + 1];
+  if (code === undefined) return at;
+  if (SIMPLE[code] === 1) return at + 2;
+  if (code !== LETTER_U || at + 6 > piece.length || (piece[at + 2] === ZERO && piece[at + 3] === ZERO)) return at;
+  for (let digit = at + 2; digit < at + 6; digit++) if (HEX[piece[digit] as number] === 0) return at;
+  return at + 6;
 }
 
 /** Returns true for digits with at most one decimal point, as nearly all numbers are, without creating a string. */
@@ -62,16 +87,14 @@ function isPlainNumber(piece: Buffer, from: number, to: number): boolean {
 
 class Scanner {
   readonly #telling: ReadonlySet<string>;
-  /** Lengths of the `telling` strings; strings of other lengths are skipped without a comparison. */
-  readonly #lengths: ReadonlySet<number>;
+  /** 1 at the length and first byte of each `telling` string; other strings are skipped without a comparison. */
+  readonly #suspects = new Uint8Array((SHORT + 1) * 256);
   #expect: Expect = 'value';
   /** The open containers: true for an object, false for an array. */
   readonly #open: boolean[] = [];
   /** True inside a string; false for numbers, literals and punctuation. */
   #inText = false;
   #escaped = false;
-  /** Offset of the next backslash in this chunk. */
-  #slash = -1;
   /** The start of the current string or token, at most about `SHORT` characters. */
   #read = '';
   #isKey = false;
@@ -86,12 +109,11 @@ class Scanner {
 
   constructor(telling: ReadonlySet<string>) {
     this.#telling = telling;
-    this.#lengths = new Set([...telling].map(({ length }) => length));
+    for (const text of telling) this.#suspects[text.length * 256 + text.charCodeAt(0)] = 1;
   }
 
   /** Scans one chunk; returns false once the message must be parsed in full. */
   take(piece: Buffer): boolean {
-    this.#slash = -1;
     for (let at = 0; at < piece.length; ) {
       const next = this.#inText ? this.#text(piece, at) : this.#structure(piece, at);
       if (next < 0) return false;
@@ -108,9 +130,11 @@ class Scanner {
 
   #structure(piece: Buffer, at: number): number {
     const code = piece[at] as number;
+    // Large messages are written without line breaks.
+    if (code < 32) return -1;
     if (code === 32) return this.#space(at + 1);
     if (code === QUOTE) return this.#beginText(at);
-    if (code === 44 || code === 58 || code === 125 || code === 93) return this.#punctuation(code, at);
+    if (code === 44 || code === COLON || code === 125 || code === 93) return this.#punctuation(code, at);
     if (!this.#beginValue(at)) return -1;
     if (code === OPEN_OBJECT || code === OPEN_LIST) return this.#enter(code === OPEN_OBJECT, at + 1);
     return this.#token(piece, at);
@@ -181,7 +205,7 @@ class Scanner {
     if (!this.#endToken()) return -1;
     const { length } = this.#open;
     const inObject = this.#open[length - 1];
-    if (code === 58) {
+    if (code === COLON) {
       if (this.#expect !== 'colon') return -1;
       this.#expect = 'value';
     } else if (code === 44) {
@@ -200,27 +224,26 @@ class Scanner {
   /** Reads a string up to its end or the end of the chunk. */
   #text(piece: Buffer, from: number): number {
     if (this.#escaped) return this.#escape(piece, from);
-    const quote = piece.indexOf(QUOTE, from);
-    const end = quote < 0 ? piece.length : quote;
-    if (this.#slash < from) {
-      const next = piece.indexOf(BACKSLASH, from);
-      this.#slash = next < 0 ? piece.length : next;
-    }
-    const escaped = this.#slash < end;
-    const to = escaped ? this.#slash : end;
-    if (!escaped && quote >= 0 && this.#read === '' && this.#open.length > 1 && !this.#lengths.has(to - from)) {
+    const to = endOfRun(piece, from);
+    const stop = piece[to];
+    const isSuspect = this.#suspects[(to - from) * 256 + (piece[from] as number)] === 1;
+    if (stop === QUOTE && this.#read === '' && this.#open.length > 1 && !isSuspect) {
       this.#inText = false;
+      if (this.#isKey && piece[to + 1] === COLON) {
+        this.#expect = 'value';
+        return to + 2;
+      }
       this.#expect = this.#isKey ? 'colon' : 'next';
-      return quote + 1;
+      return to + 1;
     }
     if (this.#read.length < SHORT) this.#read += piece.toString('latin1', from, Math.min(to, from + SHORT));
-    if (escaped) {
+    if (stop === BACKSLASH) {
       this.#escaped = true;
       if (this.#read.length < SHORT) this.#read += '\\';
       return to + 1;
     }
-    if (quote < 0) return end;
-    return this.#endText() ? quote + 1 : -1;
+    if (stop === undefined) return to;
+    return stop === QUOTE && this.#endText() ? to + 1 : -1;
   }
 
   /** Checks the character after a backslash, and for `\u` the four digits. */

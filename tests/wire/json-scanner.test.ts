@@ -30,6 +30,11 @@ describe('a large answer', () => {
     for (const size of [1, 7, 1000]) expect(scanned(text, size)).toEqual({ id: 7, result });
   });
 
+  it('is found with letters beyond ASCII that are escaped', () => {
+    const escaped = '{"content":[{"type":"text","text":"\\u4e2d\\u6587 \\ud83d\\ude00\\n"}]}';
+    expect(scanned(`{"jsonrpc":"2.0","id":7,"result":${escaped}}`, 1000)).toEqual({ id: 7, result: escaped });
+  });
+
   it.each([
     ['a request', '{"jsonrpc":"2.0","id":7,"method":"x"}'],
     ['an error', '{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"x"}}'],
@@ -45,6 +50,8 @@ describe('a large answer', () => {
     ['an end too early', '{"jsonrpc":"2.0","id":7,"result":{"a":"b"'],
     ['a control character', '{"jsonrpc":"2.0","id":7,"result":{"a":"\u0001"}}'],
     ['an unknown escape', '{"jsonrpc":"2.0","id":7,"result":{"a":"\\x"}}'],
+    ['an escape without four digits', '{"jsonrpc":"2.0","id":7,"result":{"a":"\\u4e2g"}}'],
+    ['a line break', '{"jsonrpc":"2.0",\n"id":7,"result":{}}'],
     ['a wrong number', '{"jsonrpc":"2.0","id":7,"result":{"a":01}}'],
     ['a comma too many', '{"jsonrpc":"2.0","id":7,"result":{"a":1,}}'],
     ['brackets that do not match', '{"jsonrpc":"2.0","id":7,"result":{"a":[1}]}'],
