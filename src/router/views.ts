@@ -63,7 +63,9 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
   // The text is cached: it is read for every call and rarely changes.
   let seen = { catalog: -1, pinned: -1, offered: '', text: '' };
   const revision = () => {
-    const [listed, held, set] = [catalog.revision, pinned(), offered() ?? ''];
+    const listed = catalog.revision;
+    const held = pinned();
+    const set = offered() ?? '';
     if (seen.catalog !== listed || seen.pinned !== held || seen.offered !== set)
       seen = { catalog: listed, pinned: held, offered: set, text: `${listed} ${held} ${set}` };
     return seen.text;

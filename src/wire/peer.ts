@@ -223,15 +223,15 @@ class Connection implements Peer {
     this.#theirs.set(id, incoming);
     // The peer cannot respond while it waits for us, and a user may need time to answer.
     const release = this.#calls.hold(origin);
-    let outcome: Pick<RpcResponse, 'result' | 'error'>;
+    let answer: RpcResponse & { id: Id };
     try {
       const result = await answerTo(this.#handlers, request, incoming);
-      outcome = { result: result === undefined ? {} : result };
+      answer = { jsonrpc: '2.0', id, result: result === undefined ? {} : result };
     } catch (error) {
-      outcome = { error: toRpcError(error) };
+      answer = { jsonrpc: '2.0', id, error: toRpcError(error) };
     }
     release();
-    this.#reply(incoming, { jsonrpc: '2.0', id, ...outcome });
+    this.#reply(incoming, answer);
   }
 
   #reply(incoming: IncomingCall, answer: RpcResponse & { id: Id }): void {

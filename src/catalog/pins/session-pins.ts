@@ -52,7 +52,8 @@ export function createSessionPins(deps: SessionPinsDeps): SessionPins {
   const look = ({ name }: Subject): Pin | undefined => {
     if (!isHere()) return undefined;
     const pin = pins.get(name);
-    const [now, offered] = [clock(), deps.offered()];
+    const now = clock();
+    const offered = deps.offered();
     if (pin?.checked === now && pin.offered === offered) return pin;
     const followed = follow(name, offered);
     if (followed === undefined) return pin;

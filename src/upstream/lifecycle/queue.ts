@@ -5,6 +5,8 @@ import { createCounts, isWithinShare } from '../../policy/shares.ts';
 import { LinkedList, type ListNode } from '../../slot-map.ts';
 
 export interface Slots {
+  /** Takes a free slot; returns false if there is none. `holder` is the one of `Wait`. */
+  take(holder?: string): boolean;
   /**
    * Returns undefined if a slot is free (the common case needs no promise); otherwise resolves when a slot is assigned.
    */
@@ -119,6 +121,11 @@ export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subj
     },
     get waiting() {
       return lines.size;
+    },
+    take(holder) {
+      const isTaken = isFree(holder);
+      if (isTaken) take(holder);
+      return isTaken;
     },
     enter(wait = {}) {
       if (wait.bypass || isFree(wait.holder)) {

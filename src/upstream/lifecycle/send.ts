@@ -46,9 +46,9 @@ export function createSender(deps: SenderDeps): SendRequest {
   return async (method, params, options) => {
     const { signal, timeout, client, bypassQueue } = options;
     const holder = shared ? client?.holder : undefined;
-    const turn = slots.enter({ signal, timeout, key: holder ?? client?.key, holder, bypass: bypassQueue });
     // A slot is usually free, and an `await` of nothing would create two promises per call.
-    if (turn !== undefined) await turn;
+    if (!slots.take(holder))
+      await slots.enter({ signal, timeout, key: holder ?? client?.key, holder, bypass: bypassQueue });
     const since = performance.now();
     const call: Call = { method, signal, since, deadline: since + Math.min(timeout, deps.connectWait) };
     let request: Request = { params, options };
