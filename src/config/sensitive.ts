@@ -158,6 +158,8 @@ function oneArgument(arg: string, before: string): string[] {
   const [, header, content] = /^([A-Za-z][\w-]*)\s*:\s*(\S[\s\S]*)$/.exec(arg) ?? [];
   if (header !== undefined && content !== undefined && (HEADER_FLAG.test(before) || isCredentialName(header)))
     return secretParts(header, content);
+  const credentials = /^(?:Bearer|Basic|Token) +(\S{8,})$/i.exec(arg)?.[1];
+  if (credentials !== undefined) return [credentials];
   const [, key, value] = /^(?:--?)?([A-Za-z_][\w.-]*)=([\s\S]+)$/.exec(arg) ?? [];
   if (key !== undefined && value !== undefined) {
     if (HEADER_FLAG.test(`--${key}`)) return oneArgument(value, '--header');

@@ -163,6 +163,10 @@ describe('secrets', () => {
       ['-e', 'API_KEY=***', '-e', 'NAME', 'image'],
     ],
     [
+      ['print.cjs', 'Bearer zzqqzzqqzzqq', 'Bearer ${TOKEN}', 'token of x'],
+      ['print.cjs', 'Bearer ***', 'Bearer ${TOKEN}', 'token of x'],
+    ],
+    [
       ['--port=80', '--name', 'me', '-y'],
       ['--port=80', '--name', 'me', '-y'],
     ],
