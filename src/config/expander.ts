@@ -145,7 +145,7 @@ export function gapError(subject: string, { gaps, world }: Pick<Expander, 'gaps'
   const parts = [
     variables.length === 0
       ? ''
-      : `needs ${listText(variables, 'and')}, which ${variables.length === 1 ? 'is' : 'are'} not set`,
+      : `needs ${listText(variables, 'and')}, ${variables.length === 1 ? 'which is not set' : 'which are not set'}`,
     files.length === 0 ? '' : `needs the file ${listText(files, 'and')}, which cannot be read`,
     unsupported.length === 0 ? '' : `uses ${listText(unsupported, 'and')}, which mcpx does not expand`,
   ].filter((part) => part !== '');
