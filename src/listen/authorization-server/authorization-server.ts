@@ -14,7 +14,7 @@ import { createGrantAccess } from './grant-access-tokens.ts';
 import { createGrantFile, type GrantFile } from './grant-file.ts';
 import { createGrantPrincipals } from './grant-principals.ts';
 import { createGrantStore } from './grant-store.ts';
-import { answer, type OAuthExchange, readJsonBody } from './oauth-exchange.ts';
+import { answer, type OAuthExchange, readJsonBody, storeOrRefuse } from './oauth-exchange.ts';
 import { serverMetadata } from './server-metadata.ts';
 import { exchangeTokens, revokeToken, type TokenDeps } from './token-endpoint.ts';
 
@@ -95,6 +95,10 @@ export function createAuthorizationServer(
       return profiles().filter((name) => (scopes.length > 0 ? scopes.includes(scopeOf(name)) : name === main));
     },
   });
+  const register = async (exchange: OAuthExchange) => {
+    const metadata = await readJsonBody(exchange);
+    return storeOrRefuse({ log }, () => registrations.register(metadata, exchange.address));
+  };
   const principals = createGrantPrincipals(() => credentials(), OAUTH_NAME);
   return {
     ...createGrantAccess({ grants, principals, log }),
@@ -116,11 +120,7 @@ export function createAuthorizationServer(
         case 'revoke':
           return answer(exchange, () => revokeToken(exchange, tokens));
         case 'register':
-          return answer(
-            exchange,
-            async () => registrations.register(await readJsonBody(exchange), exchange.address),
-            201,
-          );
+          return answer(exchange, () => register(exchange), 201);
       }
     },
   };

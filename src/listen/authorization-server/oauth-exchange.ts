@@ -1,5 +1,7 @@
 /** A request to an endpoint of the authorization server: its parameters within limits, and its responses. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { messageOf } from '../../errors.ts';
+import type { Log } from '../../observe/log.ts';
 import { sendJson } from '../http/http-response.ts';
 import { readBody } from '../http/request-body.ts';
 import { OAuthProblem } from './oauth-problem.ts';
@@ -76,6 +78,17 @@ export async function answer(exchange: OAuthExchange, work: () => Promise<unknow
     const wait = error.wait === undefined ? {} : { 'Retry-After': String(error.wait) };
     const body = { error: error.error, error_description: quotable(error.message) };
     sendJson(exchange.response, error.status, body, { ...NO_CACHE, ...close, ...wait });
+  }
+}
+
+/** Runs a change of the store. If it cannot be stored, the client may try again with the same code or token. */
+export async function storeOrRefuse<T>({ log }: { log: Pick<Log, 'warn'> }, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    if (error instanceof OAuthProblem) throw error;
+    log.warn(`a change of the OAuth clients cannot be stored: ${messageOf(error)}`);
+    throw new OAuthProblem('temporarily_unavailable', 'the gateway cannot store this now', { status: 503, wait: 5 });
   }
 }
 

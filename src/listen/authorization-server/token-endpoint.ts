@@ -1,9 +1,8 @@
 /** The token and revocation endpoints. https://www.rfc-editor.org/rfc/rfc6749#section-5, https://www.rfc-editor.org/rfc/rfc7009 */
-import { messageOf } from '../../errors.ts';
 import type { Log } from '../../observe/log.ts';
 import { scopesIn } from './authorization-request.ts';
 import type { GrantStore, IssuedGrant } from './grant-store.ts';
-import { type OAuthExchange, type Parameters, readForm, required } from './oauth-exchange.ts';
+import { type OAuthExchange, type Parameters, readForm, required, storeOrRefuse } from './oauth-exchange.ts';
 import { OAuthProblem } from './oauth-problem.ts';
 import { requestedResource } from './requested-resource.ts';
 
@@ -19,7 +18,7 @@ export async function exchangeTokens(exchange: OAuthExchange, deps: TokenDeps): 
   const parameters = await readForm(exchange);
   const clientId = required(parameters, 'client_id');
   const resource = resourceIn(parameters, exchange.base);
-  const issued = await stored(deps, () => {
+  const issued = await storeOrRefuse(deps, () => {
     switch (required(parameters, 'grant_type')) {
       case 'authorization_code':
         return deps.grants.redeem(required(parameters, 'code'), {
@@ -63,19 +62,5 @@ function describe({ tokens, grant }: IssuedGrant, { scopeOf, now }: TokenDeps): 
 export async function revokeToken(exchange: OAuthExchange, deps: TokenDeps): Promise<void> {
   const parameters = await readForm(exchange);
   const [token, clientId] = [required(parameters, 'token'), required(parameters, 'client_id')];
-  await stored(deps, () => deps.grants.revoke(token, clientId));
-}
-
-/** If the change cannot be stored, the client may try again with the same code or token. */
-async function stored<T>({ log }: TokenDeps, change: () => Promise<T>): Promise<T> {
-  try {
-    return await change();
-  } catch (error) {
-    if (error instanceof OAuthProblem) throw error;
-    log.warn(`the tokens of an OAuth client cannot be stored: ${messageOf(error)}`);
-    throw new OAuthProblem('temporarily_unavailable', 'the gateway cannot store the tokens now', {
-      status: 503,
-      wait: 5,
-    });
-  }
+  await storeOrRefuse(deps, () => deps.grants.revoke(token, clientId));
 }
