@@ -22,15 +22,20 @@ export function reportText({ facts, servers, findings }: Examination): string {
     ...facts,
     ...(rows.length > 0 && { servers: table(rows).split('\n') }),
   };
-  const width = Math.max(...AREAS.map((area) => widthOf(inLanguage(area))));
+  const width = Math.max(...AREAS.map((area) => widthOf(labelOf(area))));
   const told = AREAS.flatMap((area) =>
     (lines[area] ?? []).map(
       (line, index) =>
-        `${paintAnswer('bold', padToWidth(index === 0 ? inLanguage(area) : '', width))}  ${inLanguage(line)}`,
+        `${paintAnswer('bold', padToWidth(index === 0 ? labelOf(area) : '', width))}  ${inLanguage(line)}`,
     ),
   );
   const blocks = inOrder(findings).map((finding, index) => `\n${findingText(finding, index + 1)}`);
   return [...told, ...blocks, '', summaryText(findings)].join('\n');
+}
+
+/** The colon tells the label from the same word in a sentence, which other languages write differently. */
+function labelOf(area: Area): string {
+  return inLanguage(`${area}:`).slice(0, -1);
 }
 
 function inOrder(findings: readonly Finding[]): Finding[] {
@@ -39,7 +44,7 @@ function inOrder(findings: readonly Finding[]): Finding[] {
 
 function findingText({ level, message, reason, command }: Finding, number: number): string {
   const what = labelled(level === 'error' ? 'red' : 'yellow', `${level}:`, inLanguage(message), paintAnswer);
-  const why = `${inLanguage('why:')} ${inLanguage(reason)}`;
+  const why = labelled('dim', 'why:', inLanguage(reason), paintAnswer);
   return `${number}. ${what}\n   ${why}\n   ${labelled('cyan', 'run:', command, paintAnswer)}`;
 }
 
@@ -47,10 +52,10 @@ function findingText({ level, message, reason, command }: Finding, number: numbe
 function summaryText(findings: readonly Finding[]): string {
   const count = (level: Finding['level']) => {
     const number = findings.filter((one) => one.level === level).length;
-    return number === 0 ? [] : [`${number} ${level}${number === 1 ? '' : 's'}`];
+    return number === 0 ? [] : [inLanguage(`${number} ${level}${number === 1 ? '' : 's'}`)];
   };
   const told = [...count('error'), ...count('warning')];
-  return inLanguage(told.length === 0 ? 'no problem was found' : told.join(', '));
+  return told.length === 0 ? inLanguage('no problem was found') : told.join(', ');
 }
 
 function stateText({ state }: ServerReport): string {
