@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { McpxError, RpcError } from '../../src/errors.ts';
 import type { Handshake } from '../../src/upstream/handshake.ts';
+import { PATIENCE } from '../setup/until.ts';
 import { createWorld, type Script, specOf } from '../world.ts';
 
 async function listed(script: Script) {
   const world = createWorld({ one: script });
-  await world.catalog.settle(1000);
+  await world.catalog.settle(PATIENCE);
   const entry = world.catalog.server('one');
   if (entry === undefined) throw new Error('the server is missing');
   return { ...world, entry };
