@@ -95,7 +95,7 @@ function spaceFinding(home: string, free: number | undefined): Finding[] {
       message: `the disk of "${home}" has only ${sizeText(free)} left`,
       reason:
         'lists, sign-ins and large results cannot be stored on a full disk; stored lists and logs are made again when needed',
-      command: `rm -r ${shellWord(join(home, 'cache'))} ${shellWord(join(home, 'logs'))}`,
+      command: `rm -rf ${shellWord(join(home, 'cache'))} ${shellWord(join(home, 'logs'))}`,
     },
   ];
 }
