@@ -113,6 +113,33 @@ test('after a lost answer, a new sign-in makes the same call work', async () => 
   expect((await run(words(place), place)).stdout).toBe('signed in as ada\n');
 }, 60_000);
 
+test('a clock that went back: the token that looks valid is refused, renewed, and the call works', async () => {
+  const world = await protectedWorld();
+  const place = await signedIn(world);
+  const later = readFileSync(tokensFile(place), 'utf8').replace('"expiresAt":1', `"expiresAt":${Date.now() * 2}`);
+  writeFileSync(tokensFile(place), later, { mode: 0o600 });
+  expect((await run(words(place), place)).stdout).toBe('signed in as ada\n');
+  world.expireAll();
+  world.asked.length = 0;
+  expect((await run(words(place), place)).stdout).toBe('signed in as ada\n');
+  expect(world.asked.filter((line) => line === 'POST /token')).toHaveLength(1);
+}, 60_000);
+
+test('tokens for another audience are refused with the command, without a loop of renewals', async () => {
+  const resourceIndicators = {
+    enabled: true,
+    useGrantedResource: () => true,
+    getResourceServerInfo: () => ({ scope: 'read', audience: 'https://bank.example', accessTokenFormat: 'opaque' }),
+  } as any;
+  const world = await protectedWorld({ configuration: { features: { resourceIndicators } } });
+  const place = await signedIn(world);
+  world.asked.length = 0;
+  const refused = await run(words(place), place);
+  expect([refused.code, refused.stdout]).toEqual([3, '']);
+  expect(refused.stderr).toContain('hint: mcpx login docs');
+  expect(world.asked.filter((line) => line === 'POST /token').length).toBeLessThan(4);
+}, 60_000);
+
 describe('login --device', () => {
   const device: WorldOptions = { configuration: { features: { deviceFlow: { enabled: true } } } };
   const login = (place: Place, ...more: string[]) => [

@@ -297,8 +297,15 @@ describe('the callback', () => {
     expect(wrong.status).toBe(400);
     expect((await fetch(redirect.origin)).status).toBe(404);
     expect((await fetch(redirect.href, { method: 'POST' })).status).toBe(404);
-    expect(await browse(pending.url)).toContain('Signed in');
+    const last = await browse(pending.url, { stopAt: redirect.origin });
+    expect((await fetch(last)).status).toBe(200);
     await pending.done;
+    const again = await fetch(last).then(
+      ({ status }) => status,
+      () => 'closed',
+    );
+    expect(['closed', 404]).toContain(again);
+    expect(world.asked.filter((line) => line === 'POST /token')).toHaveLength(1);
   });
 
   test('a pasted address completes the sign-in of a browser on another machine', async () => {
