@@ -13,6 +13,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -47,21 +48,6 @@ export function writeFileAtomic(file: string, text: string | Uint8Array, { sync 
   const temp = writeTemp(target, text, { sync, like: statSync(target, { throwIfNoEntry: false }) });
   try {
     renameWithRetry(temp, target);
-  } catch (error) {
-    rmSync(temp, { force: true });
-    throw error;
-  }
-}
-
-/**
- * Creates a file that no other process writes, in an existing folder: a reader sees the whole text or no file. It takes a
- * third of the system calls of `writeFileAtomic`, and may be lost in a crash of the machine.
- */
-export function createOwnFile(file: string, text: string): void {
-  const temp = join(dirname(file), `.${basename(file)}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
-  try {
-    writeFileSync(temp, text, { flag: 'wx', mode: PRIVATE_FILE });
-    renameSync(temp, file);
   } catch (error) {
     rmSync(temp, { force: true });
     throw error;
@@ -176,6 +162,32 @@ export function readIfPresent(file: string): string | undefined {
   }
 }
 
+/** Bytes that are read at a time to find the end of a line. */
+const CHUNK = 64 * 1024;
+
+/** Returns the first line of a file, without reading the rest; undefined if the file does not exist. */
+export function readFirstLine(file: string): string | undefined {
+  let handle: number;
+  try {
+    handle = openSync(file, 'r');
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined;
+    throw error;
+  }
+  try {
+    const chunks: Buffer[] = [];
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK);
+      const read = chunk.subarray(0, readSync(handle, chunk));
+      const end = read.indexOf('\n');
+      chunks.push(end < 0 ? read : read.subarray(0, end));
+      if (end >= 0 || read.length === 0) return Buffer.concat(chunks).toString('utf8');
+    }
+  } finally {
+    closeSync(handle);
+  }
+}
+
 /** Returns the system's code of an error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
@@ -232,7 +244,7 @@ function keepOwner(temp: string, { uid, gid }: Stats): void {
   }
 }
 
-/** Temporary files are named `.name.machine.process.random.tmp`; files that are useful on this machine only lack the machine. */
+/** Temporary files are named `.name.machine.process.random.tmp`; those of child records and older versions lack the machine. */
 const TEMP = /^\.(.+?)\.(?:([\da-f]{8})\.)?(\d+)\.[\da-f]{8}\.tmp$/;
 /**
  * Milliseconds after which a temporary file counts as abandoned if it is of another machine, or if its process id was

@@ -1,4 +1,4 @@
-/** The format of a stored catalog: one line about the server and its other lists, then a line for each tool. */
+/** The format of a stored catalog: one line about the server, then a line for each item of its lists. */
 import type { Interruptible } from '../event-loop.ts';
 import type { Handshake } from '../upstream/handshake.ts';
 import { isRecord } from '../wire/message.ts';
@@ -24,7 +24,7 @@ export interface StoredOffer {
   folder?: string | undefined;
 }
 
-/** The first line of a file. The other lines are the tools of all sets, in order. */
+/** The first line of a file. The other lines are the items of the lists of all sets, in order. */
 interface Head {
   at: number;
   unsteady: boolean;
@@ -33,49 +33,47 @@ interface Head {
 
 interface SetHead extends Omit<StoredOffer, 'offer'> {
   offered: string;
-  offer: Omit<Offer, 'tools'>;
-  /** The number of its tools, or the place of an earlier set with the same ones. */
-  tools: number | { of: number };
+  offer: Omit<Offer, ListName>;
+  lists: Record<ListName, Stored>;
 }
+
+/** The number of items of a list, or the place of an earlier set with the same list. */
+type Stored = number | { of: number };
+
+const LISTS = ['tools', 'resources', 'templates', 'prompts'] as const;
+type ListName = (typeof LISTS)[number];
 
 /** Returns the text of a file; undefined if it quotes a secret. */
 export function* writeCatalog(
   { at, bySet, unsteady }: StoredCatalog,
   quotesSecret: (text: string) => boolean,
 ): Interruptible<string | undefined> {
-  const all = [...bySet.values()];
-  const sets = [...bySet].map(
-    (
-      [
-        offered,
-        {
-          handshake,
-          offer: { tools, ...offer },
-          folder,
-        },
-      ],
-      place,
-    ) => {
-      const same = all.findIndex((one) => one.offer.tools === tools);
-      // The id of a connection means nothing to another process.
-      const hello = { ...handshake, conversation: undefined };
-      return { offered, folder, hello, offer, tools: same < place ? { of: same } : tools.length };
-    },
-  );
-  const head = JSON.stringify({ format: FORMAT, at, ...(unsteady === true && { unsteady }), sets });
-  const lines = [head];
-  if (quotesSecret(head)) return undefined;
-  for (const tools of new Set(all.map(({ offer }) => offer.tools))) {
-    for (const tool of tools) {
-      const line = JSON.stringify(tool);
-      if (quotesSecret(line)) return undefined;
-      lines.push(line);
-      yield;
-    }
+  const offers = [...bySet.values()].map(({ offer }) => offer);
+  const written: object[][] = [];
+  const sets = [...bySet].map(([offered, { handshake, offer, folder }], place) => {
+    const lists = LISTS.map((name): [ListName, Stored] => {
+      const same = offers.findIndex((other) => other[name] === offer[name]);
+      if (same < place) return [name, { of: same }];
+      written.push(offer[name]);
+      return [name, offer[name].length];
+    });
+    const { tools: _, resources: __, templates: ___, prompts: ____, ...more } = offer;
+    // The id of a connection means nothing to another process.
+    const hello = { ...handshake, conversation: undefined };
+    return { offered, folder, hello, offer: more, lists: Object.fromEntries(lists) };
+  });
+  const lines = [JSON.stringify({ format: FORMAT, at, ...(unsteady === true && { unsteady }), sets })];
+  if (quotesSecret(lines[0] ?? '')) return undefined;
+  for (const item of written.flat()) {
+    const line = JSON.stringify(item);
+    if (quotesSecret(line)) return undefined;
+    lines.push(line);
+    yield;
   }
   return lines.join('\n');
 }
 
+/** Reads the first line of a file, or of its beginning. */
 export function readHead(text: string): Head {
   const end = text.indexOf('\n');
   const value: unknown = JSON.parse(end < 0 ? text : text.slice(0, end));
@@ -87,52 +85,70 @@ export function readHead(text: string): Head {
 
 const DAMAGED = 'it is damaged';
 
-/** Reads a file. Each tool is a line of its own, so that thousands are read in steps. */
+/** Reads a file. Each item is a line of its own, so that thousands are read in steps. */
 export function* readCatalog(text: string): Interruptible<StoredCatalog> {
   const { sets, ...head } = readHead(text);
-  const lists: ListedTool[][] = [];
-  let from = text.indexOf('\n') + 1;
-  for (const { tools } of sets) {
-    const known = typeof tools === 'object' ? lists[tools.of] : [];
-    if (known === undefined) throw new Error(DAMAGED);
-    for (let left = typeof tools === 'number' ? tools : 0; left > 0; left--) {
-      if (from === 0) throw new Error(DAMAGED);
-      const end = text.indexOf('\n', from);
-      const tool: unknown = JSON.parse(text.slice(from, end < 0 ? text.length : end));
-      if (!isListedTool(tool)) throw new Error(DAMAGED);
-      known.push(tool);
-      from = end + 1;
-      yield;
+  const offers: Offer[] = [];
+  const lines = linesOf(text);
+  for (const { offer, lists } of sets) {
+    const read: Record<ListName, unknown[]> = { tools: [], resources: [], templates: [], prompts: [] };
+    for (const name of LISTS) {
+      const count = lists[name];
+      if (typeof count === 'object') read[name] = offers[count.of]?.[name] ?? damaged();
+      else read[name] = yield* readItems(lines, count, name === 'tools' ? isListedTool : isRecord);
     }
-    lists.push(known);
+    offers.push({ ...offer, ...(read as unknown as Pick<Offer, ListName>) });
   }
-  const bySet = sets.map(({ offered, offer, tools: _, ...set }, place): [string, StoredOffer] => [
+  const bySet = sets.map(({ offered, handshake, folder }, place): [string, StoredOffer] => [
     offered,
-    { ...set, offer: { ...offer, tools: lists[place] ?? [] } },
+    { handshake, offer: offers[place] ?? damaged(), ...(folder !== undefined && { folder }) },
   ]);
   return { ...head, bySet: new Map(bySet) };
 }
 
-function readSet(value: unknown): SetHead {
-  if (!isRecord(value)) throw new Error(DAMAGED);
-  const { offered, hello, offer, folder, tools } = value;
-  if (typeof offered !== 'string' || !isHello(hello) || !isOffer(offer) || !isToolCount(tools))
-    throw new Error(DAMAGED);
-  return { offered, handshake: hello, offer, tools, ...(typeof folder === 'string' && { folder }) };
+function* readItems(
+  lines: Iterator<string>,
+  count: number,
+  isItem: (value: unknown) => boolean,
+): Interruptible<unknown[]> {
+  const items: unknown[] = [];
+  while (items.length < count) {
+    const line = lines.next();
+    const item: unknown = line.done ? damaged() : JSON.parse(line.value);
+    if (!isItem(item)) damaged();
+    items.push(item);
+    yield;
+  }
+  return items;
 }
 
-function isToolCount(value: unknown): value is SetHead['tools'] {
-  return Number.isSafeInteger(value) || (isRecord(value) && Number.isSafeInteger(value.of));
+/** Returns the lines after the first one. */
+function* linesOf(text: string): Generator<string, undefined> {
+  for (let from = text.indexOf('\n') + 1; from > 0; ) {
+    const end = text.indexOf('\n', from);
+    yield text.slice(from, end < 0 ? text.length : end);
+    from = end + 1;
+  }
+}
+
+function damaged(): never {
+  throw new Error(DAMAGED);
+}
+
+function readSet(value: unknown): SetHead {
+  if (!isRecord(value)) return damaged();
+  const { offered, hello, offer, folder, lists } = value;
+  if (typeof offered !== 'string' || !isHello(hello) || !isRecord(offer) || !areLists(lists)) return damaged();
+  return { offered, handshake: hello, offer, lists, ...(typeof folder === 'string' && { folder }) };
+}
+
+function areLists(value: unknown): value is SetHead['lists'] {
+  const isStored = (one: unknown) => Number.isSafeInteger(isRecord(one) ? one.of : one);
+  return isRecord(value) && LISTS.every((name) => isStored(value[name]));
 }
 
 function isHello(value: unknown): value is Handshake {
   return isRecord(value) && isRecord(value.capabilities) && isRecord(value.serverInfo) && typeof value.era === 'string';
-}
-
-function isOffer(value: unknown): value is SetHead['offer'] {
-  if (!isRecord(value)) return false;
-  const { resources, templates, prompts } = value;
-  return [resources, templates, prompts].every((list) => Array.isArray(list) && list.every(isRecord));
 }
 
 function isListedTool(value: unknown): value is ListedTool {

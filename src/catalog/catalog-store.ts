@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ServerSpec } from '../config/config.ts';
 import { messageOf } from '../errors.ts';
 import { type Interruptible, runAtOnce, runInSteps } from '../event-loop.ts';
-import { ensureFolder, readIfPresent, writeFileAtomic } from '../files.ts';
+import { ensureFolder, readFirstLine, readIfPresent, writeFileAtomic } from '../files.ts';
 import type { Log } from '../observe/log.ts';
 import type { Handshake } from '../upstream/handshake.ts';
 import { redactorOf } from '../upstream/secret-redactor.ts';
@@ -107,7 +107,13 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
       const file = fileOf(spec);
       const last = (sets: Iterable<StoredOffer>) => [...sets].at(-1)?.handshake;
       const waiting = pending.get(file);
-      return waiting ? last(waiting.bySet.values()) : withText(file, (text) => readHead(text).sets.at(-1)?.handshake);
+      if (waiting !== undefined) return last(waiting.bySet.values());
+      try {
+        const line = readFirstLine(file);
+        return line === undefined ? undefined : readHead(line).sets.at(-1)?.handshake;
+      } catch (error) {
+        return ignore(file, error);
+      }
     },
     write(spec, catalog) {
       const file = fileOf(spec);

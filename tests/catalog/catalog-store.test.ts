@@ -226,7 +226,7 @@ describe('files', () => {
 
   const headOf = (tools: string, ...lines: string[]) =>
     [
-      `{"format":3,"at":1,"sets":[{"offered":"","hello":{"era":"legacy","capabilities":{},"serverInfo":{}},"offer":{"resources":[],"templates":[],"prompts":[]},"tools":${tools}}]}`,
+      `{"format":3,"at":1,"sets":[{"offered":"","hello":{"era":"legacy","capabilities":{},"serverInfo":{}},"offer":{},"lists":{"tools":${tools},"resources":0,"templates":0,"prompts":0}}]}`,
       ...lines,
     ].join('\n');
 
@@ -241,6 +241,7 @@ describe('files', () => {
     ['cut in the middle', headOf('2', '{"upstreamName":"a","tool":{"name":"a"}}')],
     ['cut in a tool', headOf('1', '{"upstreamName":"a","tool":{"na')],
     ['tools of a set that is missing', headOf('{"of":3}')],
+    ['lists that are missing', headOf('0,"x":0').replace('"prompts":0', '"p":0')],
     ['tools without names', headOf('1', '{"upstreamName":"a","tool":{}}')],
   ])('%s is ignored, said once, and written anew', async (_, text) => {
     const folder = temp();

@@ -1,4 +1,5 @@
 /** Reads a question as concepts: each word as typed, with the words that tools use for the same; Chinese also as English. */
+import type { Interruptible } from '../../event-loop.ts';
 import { type Act, createIntents } from './intent.ts';
 import { createQueryRewrite } from './query-rewrite.ts';
 import { createThesaurus, type Phrase } from './thesaurus.ts';
@@ -54,10 +55,10 @@ const MAX_PHRASE = 4;
 /** Number of English words by which a Chinese word of a tool is found. */
 const MEANINGS = 2;
 
-export function createQueryExpansion(): QueryExpansion {
+export function* createQueryExpansion(): Interruptible<QueryExpansion> {
   const tokenize = createTokenizer();
   const intents = createIntents();
-  const thesaurus = createThesaurus();
+  const thesaurus = yield* createThesaurus();
   const rewrite = createQueryRewrite();
   const [stop, general, times] = [STOP_ENGLISH, GENERAL_ACTS, TIMES].map((words) => new Set(words.map(stem))) as [
     Set<string>,

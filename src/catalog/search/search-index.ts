@@ -1,5 +1,5 @@
 /** The search index: for each word the tools that have it, and how much of it by field (BM25F). */
-import { beginSteps } from '../../event-loop.ts';
+import { beginSteps, runInSteps } from '../../event-loop.ts';
 import { titlesOf } from '../../render/title.ts';
 import { firstSentence } from '../../render/typescript.ts';
 import { isRecord } from '../../wire/message.ts';
@@ -64,13 +64,13 @@ const MAX_DEPTH = 6;
 
 /** Builds the index in small steps, so that calls continue meanwhile: about 0.1 ms for each tool. */
 export async function createCorpus(servers: Iterable<Searchable>): Promise<Corpus> {
+  const steps = beginSteps();
   const corpus: Corpus = {
-    meanings: createQueryExpansion(),
+    meanings: await runInSteps(createQueryExpansion(), steps),
     documents: [],
     postings: new Map(),
     called: new Map(),
   };
-  const steps = beginSteps();
   for (const server of servers) {
     const home = homeOf(server, corpus.meanings);
     for (const tool of server.tools) {

@@ -1,4 +1,5 @@
 /** Reads the tables of words: synonyms, expressions for tools of another name, products, and English for Chinese. */
+import type { Interruptible } from '../../event-loop.ts';
 import { stem } from './tokenizer.ts';
 import { CHINESE, ONE_WAY_SYNONYMS, PRODUCTS, SYNONYMS } from './word-tables.ts';
 
@@ -16,11 +17,16 @@ export interface Thesaurus {
   chinese(run: string): { word: string; english: Phrase[] }[];
 }
 
-export function createThesaurus(): Thesaurus {
+/** Reads the tables one by one, because all of them take tens of milliseconds. */
+export function* createThesaurus(): Interruptible<Thesaurus> {
   const same = readSame(SYNONYMS);
+  yield;
   const expressions = readExpressions(ONE_WAY_SYNONYMS);
+  yield;
   const products = readProducts(PRODUCTS);
+  yield;
   const chinese = readChinese(CHINESE);
+  yield;
   const longest = Math.max(...[...chinese.keys()].map((word) => word.length));
   return {
     same: (phrase) => same.get(phrase) ?? [],

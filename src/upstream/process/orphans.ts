@@ -1,11 +1,12 @@
 /** Records on disk which mcpx owns which child, so that the next start can end the orphans of a killed mcpx. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import { createOwnFile, ensureFolder, removeAbandonedTemps } from '../../files.ts';
+import { ensureFolder, removeAbandonedTemps } from '../../files.ts';
 import type { Log } from '../../observe/log.ts';
 import { isRecord } from '../../wire/message.ts';
 import { processGroup } from './process-group.ts';
@@ -71,7 +72,7 @@ export function createChildRecords({ folder, log, platform = process.platform }:
         const record: ChildRecord = { child, owner: self, world };
         if (!isCreated) ensureFolder(folder);
         isCreated = true;
-        createOwnFile(fileOf(pid), JSON.stringify(record));
+        writeRecord(folder, `${process.pid}-${pid}.json`, JSON.stringify(record));
       } catch (error) {
         isCreated = false;
         tell(error);
@@ -91,6 +92,21 @@ export function createChildRecords({ folder, log, platform = process.platform }:
       return (await Promise.all(outcomes)).filter(Boolean).length;
     },
   };
+}
+
+/**
+ * Writes a record, which no other process writes: readers see all of it or no file. This takes a third of the system calls
+ * of `writeFileAtomic`, and the file may be lost in a crash of the machine, after which it is useless.
+ */
+function writeRecord(folder: string, name: string, text: string): void {
+  const temp = join(folder, `.${name}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
+  try {
+    writeFileSync(temp, text, { flag: 'wx', mode: 0o600 });
+    renameSync(temp, join(folder, name));
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
 }
 
 function filesIn(folder: string): string[] {

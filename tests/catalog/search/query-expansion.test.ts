@@ -4,8 +4,9 @@ import { suits } from '../../../src/catalog/search/intent.ts';
 import { createQueryExpansion } from '../../../src/catalog/search/query-expansion.ts';
 import { stem } from '../../../src/catalog/search/tokenizer.ts';
 import { CHINESE, ONE_WAY_SYNONYMS, STOP_ENGLISH } from '../../../src/catalog/search/word-tables.ts';
+import { runAtOnce } from '../../../src/event-loop.ts';
 
-const meanings = createQueryExpansion();
+const meanings = runAtOnce(createQueryExpansion());
 
 /** Everything that a question may find, whatever the weight. */
 const soughtBy = (question: string) =>

@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest';
 import { createQueryExpansion } from '../../../src/catalog/search/query-expansion.ts';
 import { partsOf } from '../../../src/catalog/search/question-parts.ts';
+import { runAtOnce } from '../../../src/event-loop.ts';
 
-const meanings = createQueryExpansion();
+const meanings = runAtOnce(createQueryExpansion());
 
 const PARTS: [question: string, parts: number][] = [
   ['find a free slot and invite Ada', 2],
