@@ -23,6 +23,8 @@ const TOOLS = 10_000;
 const SERVERS = 200;
 /** The most ms of processor time that anything may hold up the rest. */
 const LIMIT = 20;
+/** The same for kinds in which a server sends all of its tools in one message of 7 MB, which is parsed at once. */
+const ARRIVAL = { limit: 80, kinds: ['start, lists from servers', 'tools/list, compact', 'list_changed'] };
 /** ms for one process. */
 const PATIENCE = 120_000;
 
@@ -45,7 +47,9 @@ function writeConfig(folder, world, url) {
 /** Starts mcpx on a port, with the probe inside. */
 async function start({ node, config, env }) {
   const port = await freePort();
-  const flags = [...readJson(at('sea-config.json')).execArgv, '--import', at('scripts', 'bench', 'lookup-probe.mjs')];
+  // The flags of the executable end with `--`.
+  const own = readJson(at('sea-config.json')).execArgv.filter((flag) => flag !== '--');
+  const flags = [...own, '--import', at('scripts', 'bench', 'lookup-probe.mjs')];
   const args = [...flags, at('dist', 'mcpx.cjs'), 'serve', config, '--http', `127.0.0.1:${port}`];
   const child = spawn(node, args, { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
@@ -209,15 +213,18 @@ async function measureWorld(world, node, runs) {
   });
 }
 
+const limitOf = ({ name }) => (ARRIVAL.kinds.includes(name) ? ARRIVAL.limit : LIMIT);
+
 /** The rows as text, one line each. */
-export function table(title, rows, limit) {
-  const line = ([name, ...cells]) => `${name.padEnd(34)}${cells.map((cell) => cell.padStart(12)).join('')}`.trimEnd();
-  const cells = rows.map(({ name, longest, total, wall, resident }) => [
-    name,
-    ...[longest, total, wall, resident].map((value) => (Number.isNaN(value) ? '-' : value.toFixed(1))),
-    longest > limit ? 'over' : 'ok',
+export function table(title, rows) {
+  const line = ([name, ...cells]) => `${name.padEnd(38)}${cells.map((cell) => cell.padStart(11)).join('')}`.trimEnd();
+  const cells = rows.map((row) => [
+    row.name,
+    ...[row.longest, row.total, row.wall, row.resident].map((value) => (Number.isNaN(value) ? '-' : value.toFixed(1))),
+    `≤ ${limitOf(row)}`,
+    row.longest > limitOf(row) ? 'over' : 'ok',
   ]);
-  return [[title, 'longest ms', 'cpu ms', 'wall ms', 'RSS MB', `≤ ${limit}`], ...cells].map(line).join('\n');
+  return [[title, 'longest ms', 'cpu ms', 'wall ms', 'RSS MB', 'limit', ''], ...cells].map(line).join('\n');
 }
 
 async function main(args) {
@@ -230,7 +237,7 @@ async function main(args) {
     log('measure', `${TOOLS} tools, ${world}`);
     results[world] = await measureWorld(world, node, Number(values.runs));
   }
-  const text = Object.entries(results).map(([world, rows]) => table(`${TOOLS} tools, ${world}`, rows, LIMIT));
+  const text = Object.entries(results).map(([world, rows]) => table(`${TOOLS} tools, ${world}`, rows));
   process.stdout.write(values.json ? `${JSON.stringify(results, null, 2)}\n` : `${text.join('\n\n')}\n`);
   return Object.values(results)
     .flat()

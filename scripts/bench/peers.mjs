@@ -29,9 +29,9 @@ import { median } from './start.mjs';
 
 const WAYS = ['stdio-stdio', 'http-stdio', 'http-http', 'stdio-http'];
 const IN_FLIGHT = 16;
-/** Calls before the first turn, and calls of a turn. */
-const WARM = 2000;
-const CALLS = 4000;
+/** Calls before the turn and in it, and ms after which a slow program makes no more of them. */
+const WARM = { calls: 2000, ms: 3000 };
+const TURN = { calls: 4000, ms: 6000 };
 /** ms for a program to start. */
 const PATIENCE = 30_000;
 /** ms for a program to connect to its server after its own start. */
@@ -79,7 +79,7 @@ async function startHttpServer(node) {
     child.stdout.once('data', (text) => resolve(Number(text)));
     child.once('exit', () => reject(new BuildError('the HTTP server of the benchmark ended')));
   });
-  return { url: `http://127.0.0.1:${port}/mcp`, port, close: () => child.stdin.end() };
+  return { url: `http://127.0.0.1:${port}/mcp`, close: () => child.stdin.end() };
 }
 
 /** Starts a program and begins a session with it. */
@@ -148,17 +148,20 @@ async function closeTarget({ mark, client, child }) {
 }
 
 /** Calls with 16 in flight; returns calls per second and µs of processor time per call. */
-async function turn({ target, client, mark }, calls) {
+async function turn({ target, client, mark }, { calls, ms }) {
   const params = JSON.stringify(target.call);
   const pids = processesOf(mark);
   const cpu = cpuOf(pids);
   const begun = performance.now();
-  let left = calls;
+  let made = 0;
   const worker = async () => {
-    while (left-- > 0) await client.request('tools/call', params, 100);
+    while (made < calls && performance.now() - begun < ms) {
+      made += 1;
+      await client.request('tools/call', params, 100);
+    }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
-  return { perSecond: (calls * 1000) / (performance.now() - begun), cpu: (cpuOf(pids) - cpu) / calls };
+  await within(Promise.all(Array.from({ length: IN_FLIGHT }, worker)), PATIENCE);
+  return { perSecond: (made * 1000) / (performance.now() - begun), cpu: (cpuOf(pids) - cpu) / made };
 }
 
 /** One round of a way: new processes, a warm-up, and a turn of each in a random order. Returns the samples by name. */
@@ -170,7 +173,7 @@ async function round(way, targets, setup) {
       const opened = await openTarget(target, way, setup);
       try {
         await turn(opened, WARM);
-        samples[target.name] = await turn(opened, CALLS);
+        samples[target.name] = await turn(opened, TURN);
       } finally {
         await closeTarget(opened);
       }
@@ -211,6 +214,22 @@ export function table(way, rows) {
   const head = [way.replace('-', ' → '), 'calls/s', 'of floor', 'CPU per call', 'of floor'];
   const line = (words) => `| ${words.join(' | ')} |`;
   return [line(head), '|---|---:|---:|---:|---:|', ...cells.map(line)].join('\n');
+}
+
+/** All ways in one Markdown table: processor time per call as a multiple of the floor, and calls per second. */
+export function overview(ways) {
+  const names = [...new Set(Object.values(ways).flatMap((rows) => rows.map(({ name }) => name)))];
+  const cell = (rows, wanted) => {
+    const row = rows.find(({ name }) => name === wanted);
+    if (row === undefined) return '–';
+    return `${row.cpuRatio.toFixed(1)} × (${Math.round(row.perSecond).toLocaleString('en-US')})`;
+  };
+  const line = (words) => `| ${words.join(' | ')} |`;
+  return [
+    line(['', ...Object.keys(ways).map((way) => way.replace('-', ' → '))]),
+    `|---|${'---:|'.repeat(Object.keys(ways).length)}`,
+    ...names.map((name) => line([name, ...Object.values(ways).map((rows) => cell(rows, name))])),
+  ].join('\n');
 }
 
 function nativePeers(options) {
@@ -265,7 +284,7 @@ async function main(args) {
   }
   const rows = Object.fromEntries(WAYS.map((way) => [way, summarize(results[way])]));
   const about = { rounds: Number(values.rounds), load: median(load) };
-  const text = WAYS.map((way) => table(way, rows[way])).join('\n\n');
+  const text = [overview(rows), ...WAYS.map((way) => table(way, rows[way]))].join('\n\n');
   const note = `${about.rounds} rounds, load average ${about.load.toFixed(1)}`;
   process.stdout.write(values.json ? `${JSON.stringify({ ...about, ways: rows }, null, 2)}\n` : `${text}\n\n${note}\n`);
   return 0;

@@ -157,7 +157,6 @@ declare module '*/scripts/bench/lookup.mjs' {
   export function table(
     title: string,
     rows: { name: string; longest: number; total: number; wall: number; resident: number }[],
-    limit: number,
   ): string;
 }
 
@@ -178,6 +177,7 @@ declare module '*/scripts/bench/peers.mjs' {
   }
   export function summarize(rounds: Record<string, Sample>[]): Row[];
   export function table(way: string, rows: Row[]): string;
+  export function overview(ways: Record<string, Row[]>): string;
 }
 
 declare module '*/scripts/bench/memory.mjs' {

@@ -1,7 +1,7 @@
 /** The ratios and the table of `npm run bench:peers`; the measuring itself is not for every test run. */
 import { expect, it } from 'vitest';
 import { NPM_PEERS } from '../../../scripts/bench/peer-programs.mjs';
-import { summarize, table } from '../../../scripts/bench/peers.mjs';
+import { overview, summarize, table } from '../../../scripts/bench/peers.mjs';
 
 const rounds = [
   { floor: { perSecond: 1000, cpu: 10 }, slow: { perSecond: 500, cpu: 40 }, fast: { perSecond: 900, cpu: 12 } },
@@ -24,6 +24,17 @@ it('prints a table for the documents', () => {
     '| floor | 2,000 | 1.00 × | 20 µs | 1.00 × |',
     '| fast | 900 | 0.90 × | 12 µs | 1.20 × |',
     '| slow | 500 | 0.50 × | 90 µs | 4.00 × |',
+  ]);
+});
+
+it('prints all ways in one table, with a dash for those that a program lacks', () => {
+  const [own, other] = [summarize(rounds), summarize(rounds.slice(1))];
+  expect(overview({ 'http-stdio': own, 'http-http': other }).split('\n')).toEqual([
+    '|  | http → stdio | http → http |',
+    '|---|---:|---:|',
+    '| floor | 1.0 × (2,000) | 1.0 × (3,000) |',
+    '| fast | 1.2 × (900) | – |',
+    '| slow | 4.0 × (500) | 4.0 × (1,200) |',
   ]);
 });
 
