@@ -1,4 +1,5 @@
 /** Rate limits: pure decisions over counters and clocks. Limits of concurrency are in `shares.ts`. */
+import { BoundedMap } from '../bounded-map.ts';
 
 /** A token bucket per key. */
 export interface Rate {
@@ -15,10 +16,13 @@ export interface RateOptions {
   now?: () => number;
 }
 
-/** Creates a rate limit. Keys are names from the config, so their number is bounded. */
+/** Maximum number of keys; a dropped one begins again with a full bucket. Clients with OAuth come and go. */
+const MAX_KEYS = 10_000;
+
+/** Creates a rate limit. */
 export function createRate({ rate, now = () => performance.now() }: RateOptions): Rate {
   const burst = Math.max(1, rate);
-  const accounts = new Map<string, { left: number; at: number }>();
+  const accounts = new BoundedMap<string, { left: number; at: number }>(MAX_KEYS);
   const standing = (key: string, time: number) => {
     const account = accounts.get(key) ?? { left: burst, at: time };
     return Math.min(burst, account.left + ((time - account.at) * rate) / 1000);

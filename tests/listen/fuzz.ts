@@ -97,6 +97,12 @@ const PATHS = [
     '/api/openapi.json',
     '/api/reload',
     '/api/servers',
+    '/authorize?client_id=x&redirect_uri=x',
+    '/token',
+    '/register',
+    '/revoke',
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/oauth-protected-resource/mcp/default',
   ],
   ...[
     '/mcp?front=aggregate',
