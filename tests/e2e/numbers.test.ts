@@ -186,7 +186,8 @@ test('the command line sends and prints numbers as they are', async () => {
   const file = place.file('mcp.json', { mcpServers: { raw } });
   const exec = async (...args: string[]) => (await run(['exec', '-c', file, 'raw.echo', ...args], place)).stdout;
   expect(await exec('--json', `id:=${LONG[0]}`)).toContain(`"id": ${LONG[0]}`);
-  expect(await exec('--args', ALL)).toBe(`${ALL}\n`);
+  // Long JSON is indented.
+  expect((await exec('--args', ALL)).replaceAll(/\s/g, '')).toBe(ALL);
 });
 
 test('tools in JavaScript get the nearest number that there is', async () => {
