@@ -76,6 +76,7 @@ class UpstreamConnection implements Connection {
         this.#steps = steps;
       },
       place: () => this.#purpose.place(),
+      reserveSecond: () => this.#purpose.reserveSecond(),
     });
     const [busy, stopIdle] = [() => this.#isBusy, () => this.#lifecycle.stopIdle()];
     const interrupt = () => this.#lifecycle.interrupt();

@@ -15,7 +15,7 @@ import { type Authorization, type Authorize, staticAuthorization } from '../http
 import { FETCH_LIMIT, launcherOf } from '../process/launcher.ts';
 import { quote } from '../process/process-errors.ts';
 import { createRedactor } from '../secret-redactor.ts';
-import type { Transport } from '../transports/transport.ts';
+import type { Transport, TransportOptions } from '../transports/transport.ts';
 import { openTransport } from '../transports/transports.ts';
 import type { Link } from './link.ts';
 import { explainOffline, stayOffline } from './offline.ts';
@@ -43,6 +43,7 @@ export interface LinkOptions {
   opened(transport: Transport): void;
   /** Receives the durations of the start after each step, and undefined at its beginning. */
   stepped?: ((steps: StartSteps | undefined) => void) | undefined;
+  reserveSecond?: TransportOptions['reserveSecond'];
   /** Receives the launcher that downloads the server, and undefined when the download has ended. */
   fetching?: ((launcher: string | undefined) => void) | undefined;
   handlers: PeerHandlers;
@@ -73,6 +74,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     redactor,
     authorization,
     remembered: remembered?.transport,
+    reserveSecond: options.reserveSecond,
     framing: remembered && (remembered.framing ?? 'newline'),
     ...(stderr && { stderr }),
   }).catch((error) => {

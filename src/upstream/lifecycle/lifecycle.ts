@@ -21,6 +21,7 @@ export type LifecycleOptions = Omit<ConnectionOptions, 'events'> & {
   stepped: LinkOptions['stepped'];
   /** Resolves when a start that is only for listing may go on; undefined if it need not wait. */
   place?(): Promise<void> | undefined;
+  reserveSecond?: LinkOptions['reserveSecond'];
   breaker: Pick<Breaker, 'failed' | 'connected' | 'open' | 'refusal'>;
 };
 

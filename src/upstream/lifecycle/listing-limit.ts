@@ -12,6 +12,8 @@ export interface OnlyListed {
 export interface ListingLimit {
   /** Resolves when the server may be started; at once if a place is free or if it has one. */
   enter(one: OnlyListed): Promise<void>;
+  /** Takes a free place; false if there is none or if others wait. */
+  tryEnter(one: OnlyListed): boolean;
   /** Frees the place of a process that has ended or is now used by a client. A waiting entry is admitted. */
   leave(one: OnlyListed): void;
   /** Frees a place; an entry that waits goes on waiting. */
@@ -98,6 +100,11 @@ export function createListingLimit(limit: number): ListingLimit {
       fill();
       look();
       return entry.admitted;
+    },
+    tryEnter(one) {
+      if (placed.size >= limit || waiting.size > 0) return false;
+      placed.set(one, undefined);
+      return true;
     },
     leave(one) {
       waiting.get(one)?.admit();

@@ -12,6 +12,8 @@ export interface Purpose {
   admitted(): Promise<void> | undefined;
   /** The same for a start that is under way. */
   place(): Promise<void> | undefined;
+  /** Reserves a second process and returns the function that releases it; undefined if there is no place. */
+  reserveSecond(): (() => void) | undefined;
   /** Called when an operation on the connection has ended. */
   over(): void;
   /** Called when the connection enters a state. */
@@ -68,6 +70,11 @@ export function createPurpose({ spec, connect, places, busy, stopIdle, interrupt
       return isRunning() || kind === 'closed' ? undefined : place();
     },
     place,
+    reserveSecond() {
+      if (claimed || places === undefined) return () => undefined;
+      const second: OnlyListed = { isIdle: () => false, stop: () => undefined, interrupt: () => undefined };
+      return places.tryEnter(second) ? () => places.release(second) : undefined;
+    },
     over() {
       if (claimed) return;
       // A start that was refused at once has no process.

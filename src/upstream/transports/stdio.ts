@@ -1,4 +1,4 @@
-/** An upstream over stdio. If its framing is unknown, newlines come first; after silence a second process gets Content-Length frames. */
+/** An upstream over stdio. If its framing is unknown, newlines come first; after silence another process gets Content-Length frames. */
 import type { Message } from '../../wire/message.ts';
 import type { Receiver } from '../../wire/peer.ts';
 import { withOwnNode } from '../process/own-node.ts';
@@ -40,7 +40,7 @@ function openEither(launch: StdioLaunch, options: TransportOptions): Transport {
 class EitherFraming implements Transport {
   readonly #launch: StdioLaunch;
   readonly #options: TransportOptions;
-  readonly #first: Transport;
+  #first: Transport;
   #second: Transport | undefined;
   /** The process that sent the first message; undefined until then. */
   #chosen: Transport | undefined;
@@ -50,6 +50,11 @@ class EitherFraming implements Transport {
   #receiver: Receiver | undefined;
   #failure: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Releases the reservation of the second process. */
+  #release: () => void = () => undefined;
+  /** True while the second process runs in the place of the first one. */
+  #isAlone = false;
+  #isClosed = false;
   readonly #unwatch: () => void;
 
   constructor(launch: StdioLaunch, options: TransportOptions) {
@@ -57,7 +62,7 @@ class EitherFraming implements Transport {
     this.#options = options;
     this.#first = openProcess(launch, options);
     this.#open = new Set([this.#first]);
-    this.#unwatch = watchSilence({ launch, transport: this.#first, silent: () => this.#tryFrames() });
+    this.#unwatch = watchSilence({ launch, transport: this.#first, silent: () => void this.#tryFrames() });
   }
 
   get pid(): number | undefined {
@@ -89,7 +94,9 @@ class EitherFraming implements Transport {
   async close(bounds?: StopBounds): Promise<void> {
     this.#unwatch();
     clearTimeout(this.#timer);
+    this.#isClosed = true;
     await Promise.all([...this.#closing, ...[this.#first, this.#second].map((one) => one?.close(bounds))]);
+    this.#release();
   }
 
   killNow(): void {
@@ -120,43 +127,78 @@ class EitherFraming implements Transport {
   }
 
   #decide(one: Transport): void {
-    if (this.#chosen !== undefined) return;
+    // An answer of a process that is being stopped decides nothing.
+    if (this.#chosen !== undefined || !this.#open.has(one)) return;
     this.#chosen = one;
     this.#sent = [];
     this.#unwatch();
     clearTimeout(this.#timer);
-    this.#drop(one === this.#first ? this.#second : this.#first);
+    void this.#drop(one === this.#first ? this.#second : this.#first);
   }
 
-  #drop(one: Transport | undefined): void {
-    if (one !== undefined && this.#open.delete(one)) this.#closing.push(one.close(STOP_FAST));
+  async #drop(one: Transport | undefined): Promise<void> {
+    if (one === undefined || !this.#open.delete(one)) return;
+    const closed = one.close(STOP_FAST);
+    this.#closing.push(closed);
+    await closed;
+    if (one === this.#second) this.#release();
   }
 
   #ended(one: Transport, error: Error | undefined): void {
     if (!this.#open.delete(one)) return;
+    if (one === this.#second) this.#release();
     if (one === this.#first) {
       this.#unwatch();
       this.#failure = error;
     }
-    if (this.#open.size === 0) this.#receiver?.closed(one === this.#chosen ? error : (this.#failure ?? error));
+    if (this.#isAlone && this.#chosen === undefined && one === this.#second) this.#restartFirst();
+    else if (this.#open.size === 0) this.#receiver?.closed(one === this.#chosen ? error : (this.#failure ?? error));
   }
 
-  #tryFrames(): void {
-    this.#options.log.debug('the process does not answer: a second process gets Content-Length frames', {
-      server: this.#options.name,
-    });
-    let second: Transport;
+  /** Starts a process with frames: beside the first one, or in its place if only one may run. */
+  async #tryFrames(): Promise<void> {
+    const { name, log, reserveSecond } = this.#options;
+    const release = reserveSecond === undefined ? () => undefined : reserveSecond();
+    this.#isAlone = release === undefined;
+    this.#release = release ?? this.#release;
+    log.debug('the process does not answer: a second process gets Content-Length frames', { server: name });
+    if (this.#isAlone) await this.#drop(this.#first);
+    if (!this.#isClosed) this.#startSecond();
+  }
+
+  #startSecond(): void {
     try {
-      second = openProcess({ ...this.#launch, framing: 'content-length' }, this.#options);
+      this.#second = openProcess({ ...this.#launch, framing: 'content-length' }, this.#options);
     } catch {
       // The first process may still answer.
+      this.#release();
+      if (this.#isAlone) this.#restartFirst();
       return;
     }
-    this.#second = second;
-    this.#open.add(second);
-    second.start(this.#receiverOf(second));
-    for (const message of this.#sent) second.send(message);
-    this.#timer = setTimeout(() => this.#drop(second), SECOND_WAIT);
+    this.#begin(this.#second);
+    this.#timer = setTimeout(() => void this.#giveUpFrames(), SECOND_WAIT);
     this.#timer.unref();
+  }
+
+  async #giveUpFrames(): Promise<void> {
+    await this.#drop(this.#second);
+    if (this.#isAlone && !this.#isClosed) this.#restartFirst();
+  }
+
+  #restartFirst(): void {
+    clearTimeout(this.#timer);
+    this.#isAlone = false;
+    try {
+      this.#first = openProcess(this.#launch, this.#options);
+      this.#begin(this.#first);
+    } catch (error) {
+      this.#receiver?.closed(error as Error);
+    }
+  }
+
+  #begin(one: Transport): void {
+    this.#open.add(one);
+    one.start(this.#receiverOf(one));
+    for (const message of this.#sent) one.send(message);
   }
 }

@@ -44,6 +44,8 @@ export interface TransportOptions {
   stderr?: (line: string) => void;
   /** The cached transport of a URL without a type; it is tried first. */
   remembered?: 'http' | 'sse' | undefined;
+  /** Reserves a second process and returns the function that releases it; undefined if only one may run. */
+  reserveSecond?: (() => (() => void) | undefined) | undefined;
   /** The cached framing of a program; undefined if it has to be detected. */
   framing?: 'newline' | 'content-length' | undefined;
 }

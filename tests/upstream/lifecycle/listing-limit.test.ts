@@ -104,3 +104,14 @@ test('a download keeps its place, and its time begins when it has ended', async 
   await vi.advanceTimersByTimeAsync(1);
   expect(interrupted).toEqual([0]);
 });
+
+test('a further process is refused while all places are taken or somebody waits', async () => {
+  const { places, at } = start(2, 1);
+  const second = { isIdle: () => false, stop: () => undefined, interrupt: () => undefined };
+  expect(places.tryEnter(second)).toBe(true);
+  expect(places.tryEnter({ ...second })).toBe(false);
+  places.release(second);
+  expect(places.tryEnter({ ...second })).toBe(true);
+  places.leave(at(0));
+  expect(places.tryEnter({ ...second })).toBe(true);
+});

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createListingLimit } from '../../../src/upstream/lifecycle/listing-limit.ts';
 import { call, cleanup, connection, fixture, isRunning, serverSpec, stdioSpec, until } from '../world.ts';
 
 test.each([
@@ -46,6 +47,24 @@ test('a server that is slow to answer lines keeps its first process', async () =
   const started = log.lines().flatMap((line) => JSON.parse(line).started ?? []);
   expect(upstream.diagnostics().pid).toBe(started[0]);
   for (const other of started.slice(1)) await until(() => !isRunning(other));
+  expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
+});
+
+test('where only one process may run, frames are tried in its place', async () => {
+  const log = logFile();
+  const spec = stdioSpec(process.execPath, [fixture('framed.mjs'), 'strict', log.flag]);
+  const upstream = connection(spec, { places: createListingLimit(1) });
+  expect((await upstream.connect('list')).framing).toBe('content-length');
+  const [first = '', second, ...others] = log.lines();
+  expect([isRunning(Number(first)), isRunning(Number(second)), others]).toEqual([false, true, []]);
+});
+
+test('where only one process may run, a server of lines that was slow is started again with lines', async () => {
+  const log = logFile();
+  const upstream = connection(serverSpec(['late-init=3000', log.flag]), { places: createListingLimit(1) });
+  expect((await upstream.connect('list')).framing).toBeUndefined();
+  const started = log.lines().flatMap((line) => JSON.parse(line).started ?? []);
+  expect(started.map(isRunning)).toEqual(started.map((pid) => pid === upstream.diagnostics().pid));
   expect(await call(upstream, 'echo', { a: 1 })).toEqual({ a: 1 });
 });
 
