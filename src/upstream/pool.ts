@@ -36,6 +36,8 @@ export interface PoolOptions {
   children?: Pick<ChildRecords, 'started' | 'ended'> | undefined;
   /** Limits how many processes run at once. */
   childLimit?: ChildLimit | undefined;
+  /** Milliseconds that a start only for listing may take while other servers wait (default: MAX_LISTING_TIME). */
+  listingTime?: number | undefined;
   /** Stores the stderr output of child processes. */
   stderr?: StderrFiles | undefined;
   /** Creates the credentials of servers with a URL. */
@@ -92,12 +94,12 @@ class ConnectionPool implements Pool {
   #closed = false;
 
   constructor(options: PoolOptions) {
-    const { settings, servers } = options;
+    const { settings, servers, listingTime } = options;
     const { concurrency } = settings.connect;
     this.#options = options;
     this.#settings = settings;
     this.#starts = createSlots({ limit: concurrency, subject: 'the start of servers' });
-    this.#places = createListingLimit(concurrency);
+    this.#places = createListingLimit(concurrency, listingTime);
     this.#servers = new Map(enabled(servers).map((spec) => [spec.name, this.#serverOf(spec)]));
     // Each server has a connection from the beginning, so that its state can be shown.
     for (const server of this.#servers.values()) server.lister();

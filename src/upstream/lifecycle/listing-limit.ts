@@ -44,7 +44,7 @@ function createEntry(): Waiting {
  * At most `limit` processes have a place. A start is interrupted once, for servers that have not been started yet; then
  * it comes after all of them, and its start timeout ends it.
  */
-export function createListingLimit(limit: number): ListingLimit {
+export function createListingLimit(limit: number, maxTime = MAX_LISTING_TIME): ListingLimit {
   /** The admitted processes with the timers that make them overdue; a download has no timer. */
   const placed = new Map<OnlyListed, NodeJS.Timeout | undefined>();
   const overdue = new Set<OnlyListed>();
@@ -58,7 +58,7 @@ export function createListingLimit(limit: number): ListingLimit {
     setTimeout(() => {
       overdue.add(one);
       look();
-    }, MAX_LISTING_TIME).unref();
+    }, maxTime).unref();
   const fill = () => {
     for (const [one, { admit }] of waiting) {
       if (placed.size >= limit) break;
