@@ -7,6 +7,7 @@ import {
   call,
   cleanup,
   connection,
+  fixture,
   isRunning,
   recorder,
   SETTINGS,
@@ -102,6 +103,32 @@ describe('a pool', () => {
     const expected = [...hanging.map(() => 'rejected'), ...good.map(() => 'fulfilled')];
     expect((await ended).map(({ status }) => status)).toEqual(expected);
     expect(most).toBeLessThanOrEqual(2);
+  });
+
+  test('a server that hangs while it is listed makes room for others, and is listed again after them', async () => {
+    const log = join(mkdtempSync(join(tmpdir(), 'mcpx-pool-')), 'log');
+    const noted = (text: string) => (existsSync(log) ? readFileSync(log, 'utf8').split(` ${text}\n`).length - 1 : 0);
+    const hanging = stdioSpec(process.execPath, [fixture('lists.mjs'), 'tools=hang', `note=${log}`], { name: 'hung' });
+    const connect = { ...SETTINGS.connect, concurrency: 1 };
+    stopClock();
+    const upstreams = pool([hanging, named('good')], { settings: { ...SETTINGS, connect } });
+    const hung = get(upstreams, 'hung');
+    await hung.connect('list');
+    const options = { repeatable: true, bypassQueue: true, purpose: 'list', timeout: 600_000 } as const;
+    const list = hung.request('tools/list', {}, options).catch((error) => error);
+    await until(() => noted('tools/list') === 1);
+    const good = get(upstreams, 'good').connect('list');
+    await vi.advanceTimersByTimeAsync(10_000);
+    await good;
+    expect(noted('end')).toBe(1);
+    // A listed server is stopped once it has been quiet for a moment.
+    await vi.advanceTimersByTimeAsync(50);
+    await until(() => noted('tools/list') === 2);
+    expect(noted('start')).toBe(2);
+    const closing = upstreams.close({ eof: 0, term: 0 });
+    vi.useRealTimers();
+    await closing;
+    expect(await list).toMatchObject({ code: 'unreachable' });
   });
 
   test('a call to a server that waits for its place is not held up', async () => {

@@ -115,9 +115,15 @@ export class Lifecycle {
     return this.#stopped;
   }
 
-  /** Stops the process of a pending start, which waits for its place and begins again. */
+  /**
+   * Stops the process of a server that is only being listed. A pending start waits for its place and begins again; so
+   * do pending lists, which may be repeated.
+   */
   interrupt(): void {
     if (this.#state.kind === 'connecting') this.#interruption.abort();
+    if (!this.#link) return;
+    this.#options.log.info(`server "${this.#name}" has not answered its lists: it is listed again after the others`);
+    void this.stopIdle();
   }
 
   async close(bounds: StopBounds = STOP): Promise<void> {

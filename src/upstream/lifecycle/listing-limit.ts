@@ -5,7 +5,7 @@ export interface OnlyListed {
   /** Returns true if the server has been listed and may be stopped. */
   isIdle(): boolean;
   stop(): void;
-  /** Stops the process of a start that has not ended; the start then enters again. Does nothing in any other state. */
+  /** Stops the process of a start or of lists that have not ended; these then enter again. */
   interrupt(): void;
 }
 

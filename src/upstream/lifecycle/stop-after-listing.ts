@@ -27,7 +27,7 @@ export interface PurposeOptions {
   busy(): boolean;
   /** Stops the server; resolves when its process has ended. */
   stopIdle(): Promise<void>;
-  /** Stops the process of a start, which then waits for its place again. */
+  /** Stops the process of a start or of lists, which then wait for their place again. */
   interrupt(): void;
 }
 
