@@ -1,11 +1,11 @@
 /** A JSON file that only its user may read (mode 0600): cached until it changes, changed under a lock, moved aside if it is damaged. */
 import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { messageOf } from './errors.ts';
-import { ensureFolder, readIfPresent, withLock, writeFileAtomic } from './files.ts';
+import { McpxError, messageOf } from './errors.ts';
+import { codeOf, ensureFolder, readIfPresent, withLock, writeFileAtomic } from './files.ts';
 
 export interface PrivateFile<T> {
-  /** Returns the content; the file is read again only if it was replaced since. */
+  /** Returns the content; the file is read again only if it was replaced since. Throws McpxError if it cannot be read. */
   read(): T;
   /** Replaces the content under a lock and returns the new one. Rejects if the file cannot be written. */
   change(edit: (current: T) => T): Promise<T>;
@@ -26,7 +26,7 @@ export function createPrivateFile<T>(options: PrivateFileOptions<T>): PrivateFil
   let known: { stamp: string; content: T } = { stamp: '', content: options.empty };
   return {
     read() {
-      const stat = statSync(file, { throwIfNoEntry: false });
+      const stat = readable(options, () => statSync(file, { throwIfNoEntry: false }));
       const stamp = stat === undefined ? '' : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
       if (stamp !== known.stamp) known = { stamp, content: stamp === '' ? options.empty : load(options) };
       return known.content;
@@ -45,16 +45,28 @@ export function createPrivateFile<T>(options: PrivateFileOptions<T>): PrivateFil
 /** Returns the content of the file. A file that is not valid is moved aside, never overwritten. */
 function load<T>(options: PrivateFileOptions<T>): T {
   const { file, parse, empty } = options;
+  const text = readable(options, () => readIfPresent(file));
+  if (text === undefined) return empty;
   const { mode } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0 };
   // Windows has no such permission bits.
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) makePrivate(options);
-  const text = readIfPresent(file);
-  if (text === undefined) return empty;
   try {
     return parse(JSON.parse(text));
   } catch (error) {
     setAside(text, error, options);
     return empty;
+  }
+}
+
+/** Runs an action that reads the file, which may belong to another user. */
+function readable<R>({ file, remedy }: Pick<PrivateFileOptions<unknown>, 'file' | 'remedy'>, action: () => R): R {
+  try {
+    return action();
+  } catch (error) {
+    const hint = `make it readable and writable for this user, or delete it. ${remedy}`;
+    throw new McpxError('failed', `"${file}" cannot be read (${codeOf(error) ?? messageOf(error)})`, {
+      ...{ hint, cause: error },
+    });
   }
 }
 

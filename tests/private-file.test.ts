@@ -1,5 +1,5 @@
 /** JSON files with mode 0600: cached reads, changes under a lock, damaged files. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -69,4 +69,14 @@ test('a damaged file is moved aside and never overwritten', async () => {
   await numbers.change((all) => [...all, 3]);
   expect(numbers.read()).toEqual([3]);
   expect(readFileSync(`${file}.damaged`, 'utf8')).toBe('{}');
+});
+
+test('a file that cannot be read is named with what to do, and is neither replaced nor changed', async () => {
+  const { file, numbers } = open();
+  // A folder in its place: the tests may run as root, who may read every file.
+  mkdirSync(file, { recursive: true });
+  const expected = { message: `"${file}" cannot be read (EISDIR)`, hint: expect.stringContaining('Count again') };
+  expect(() => numbers.read()).toThrow(expect.objectContaining(expected));
+  await expect(numbers.change(() => [1])).rejects.toMatchObject(expected);
+  expect(statSync(file).isDirectory()).toBe(true);
 });

@@ -25,6 +25,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const signIn = flags.has('device')
     ? await onOtherDevice(invocation, server, oauth)
     : await inBrowser(invocation, server, oauth);
+  if (!oauth.tokens.isStored(signIn))
+    throw new McpxError('failed', `the sign-in to "${server.name}" is lost, because it could not be stored`);
   if (flags.has('json')) await print(JSON.stringify({ server: server.name, ...describe(signIn) }));
   else await say(`signed in to ${paintAnswer('bold', server.name)}${details(signIn)}`);
   return 0;
@@ -56,6 +58,8 @@ export function openSignIn(
     });
   }
   const oauth = createOAuth({ file: tokensFile(environmentOf()), log: createLog({ ...settings.log, level: 'warn' }) });
+  // A file that cannot be read is reported before the user signs in.
+  oauth.tokens.all();
   return { server: accessTo(spec, settings, flags.value('scope')), oauth };
 }
 

@@ -1,5 +1,5 @@
 /** Sign-in to a protected server with the executable: the command, calls before and after it, a running session. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -37,25 +37,34 @@ function contents(folder: string): string {
     .join('\n');
 }
 
-test('a call names the command, and the same call works after it, in the session that was already running', async () => {
-  const world = await protectedWorld();
-  const place = placeFor(world);
-  const session = await openSession(place, configFor(world));
-  const before = await session.exec('docs', 'whoami');
-  expect(before.isError).toBe(true);
-  expect(before.text).toContain('needs sign-in');
-  expect(before.text).toContain('mcpx login docs');
-  const { code, page, stdout, stderr } = await login(place);
-  expect(page).toContain('Signed in');
-  expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')]);
-  const after = await session.exec('docs', 'whoami');
-  expect([after.text.trim(), after.isError]).toEqual(['signed in as ada', false]);
-  const tokens = readFileSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json'), 'utf8');
-  const [{ tokens: held }] = JSON.parse(tokens).signIns;
-  const everything = [stdout, stderr, session.said.stdout, session.said.stderr, contents(place.env.HOME ?? '')].join();
-  for (const secret of [held.access, held.refresh]) expect(everything).not.toContain(secret);
-  if (!WINDOWS) expect(statSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json')).mode & 0o777).toBe(0o600);
-});
+test.each(['legacy', 'modern'] as const)(
+  'a call to a %s server names the command, and works after it in the session that was already running',
+  async (era) => {
+    const world = await protectedWorld({ era });
+    const place = placeFor(world);
+    const session = await openSession(place, configFor(world));
+    const before = await session.exec('docs', 'whoami');
+    expect(before.isError).toBe(true);
+    expect(before.text).toContain('needs sign-in');
+    expect(before.text).toContain('mcpx login docs');
+    const { code, page, stdout, stderr } = await login(place);
+    expect(page).toContain('Signed in');
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('error')]);
+    const after = await session.exec('docs', 'whoami');
+    expect([after.text.trim(), after.isError]).toEqual(['signed in as ada', false]);
+    const tokens = readFileSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json'), 'utf8');
+    const [{ tokens: held }] = JSON.parse(tokens).signIns;
+    const everything = [
+      stdout,
+      stderr,
+      session.said.stdout,
+      session.said.stderr,
+      contents(place.env.HOME ?? ''),
+    ].join();
+    for (const secret of [held.access, held.refresh]) expect(everything).not.toContain(secret);
+    if (!WINDOWS) expect(statSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json')).mode & 0o777).toBe(0o600);
+  },
+);
 
 test('a session that began before the sign-in gets list_changed and the tools of the server', async () => {
   const world = await protectedWorld();
@@ -69,15 +78,29 @@ test('a session that began before the sign-in gets list_changed and the tools of
   expect(tool.name).toBe('docs__whoami');
 });
 
-test('a server that refuses only calls lists its tools before the sign-in', async () => {
-  const world = await protectedWorld({ onlyCalls: true });
+test.each(['legacy', 'modern'] as const)(
+  'a %s server that refuses only calls lists its tools before the sign-in',
+  async (era) => {
+    const world = await protectedWorld({ onlyCalls: true, era });
+    const place = placeFor(world);
+    const session = await openSession(place, configFor(world));
+    const { result } = await session.request('tools/call', { name: 'inspect', arguments: { server_name: 'docs' } });
+    expect(JSON.stringify(result)).toContain('whoami');
+    expect((await session.exec('docs', 'whoami')).text).toContain('mcpx login docs');
+    expect((await login(place)).code).toBe(0);
+    expect((await session.exec('docs', 'whoami')).text.trim()).toBe('signed in as ada');
+  },
+);
+
+test('a sign-in that cannot be stored fails, because it would end with the command', async () => {
+  const world = await protectedWorld();
   const place = placeFor(world);
-  const session = await openSession(place, configFor(world));
-  const { result } = await session.request('tools/call', { name: 'inspect', arguments: { server_name: 'docs' } });
-  expect(JSON.stringify(result)).toContain('whoami');
-  expect((await session.exec('docs', 'whoami')).text).toContain('mcpx login docs');
-  expect((await login(place)).code).toBe(0);
-  expect((await session.exec('docs', 'whoami')).text.trim()).toBe('signed in as ada');
+  // A folder in the place of the lock: nobody can get it.
+  mkdirSync(join(place.env.HOME ?? '', '.mcpx', 'tokens.json.lock'), { recursive: true });
+  const { code, stderr } = await login(place);
+  expect(code).toBe(1);
+  expect(stderr).toContain('error: the sign-in to "docs" is lost, because it could not be stored');
+  expect(stderr).toContain('tokens.json');
 });
 
 test('exec in a shell exits with 3 and the command; login --list and logout tell who is signed in', async () => {

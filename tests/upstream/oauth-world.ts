@@ -1,8 +1,10 @@
 /** A protected MCP server on the official SDK, with `oidc-provider` as its authorization server, both on loopback. */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { createMcpHandler, Server as ModernServer } from '@modelcontextprotocol/server';
 import type { Configuration, default as Provider } from 'oidc-provider';
 import { onTestFinished, vi } from 'vitest';
 
@@ -24,6 +26,8 @@ export interface ProtectedWorld {
 export interface WorldOptions {
   /** Changes the configuration of the authorization server. */
   configuration?: Configuration;
+  /** The MCP server: the first major of the SDK (default), or the second one for 2026-07-28 only. */
+  era?: 'legacy' | 'modern';
   /** True if the server lists its tools without a token and refuses only calls. */
   onlyCalls?: boolean;
   /** True if the server answers `initialize` without a token. */
@@ -40,6 +44,7 @@ export async function protectedWorld(options: WorldOptions = {}): Promise<Protec
   const { issuer, provider, asked } = await authorizationServer(url, options);
   const bearers: string[] = [];
   const expired = new Set<string>();
+  const answer = options.era === 'modern' ? modernAnswer() : answerMcp;
   let needed: string | undefined;
   serve(resource, async (request, response) => {
     const metadata = '/.well-known/oauth-protected-resource/mcp';
@@ -59,7 +64,7 @@ export async function protectedWorld(options: WorldOptions = {}): Promise<Protec
       if (isCall && needed !== undefined && !String(token.scope).split(' ').includes(needed))
         return refuse(response, 403, challenge(`, error="insufficient_scope", scope="${needed}"`));
     }
-    await answerMcp(request, response, body);
+    await answer(request, response, body);
   });
   return {
     ...{ url, issuer, provider, asked, bearers },
@@ -204,6 +209,24 @@ async function answerMcp(request: IncomingMessage, response: ServerResponse, bod
   response.on('close', () => void server.close());
   await server.connect(transport as Parameters<typeof server.connect>[0]);
   await transport.handleRequest(request, response, body === '' ? undefined : JSON.parse(body));
+}
+
+/** Answers with a server on the second major of the SDK, which speaks 2026-07-28 only. */
+function modernAnswer(): typeof answerMcp {
+  const handle = toNodeHandler(
+    createMcpHandler(
+      () => {
+        const server = new ModernServer({ name: 'protected', version: '1.0.0' }, { capabilities: { tools: {} } });
+        const inputSchema = { type: 'object' as const };
+        server.setRequestHandler('tools/list', () => ({ tools: [{ name: 'whoami', inputSchema }] }));
+        server.setRequestHandler('tools/call', () => ({ content: [{ type: 'text', text: 'signed in as ada' }] }));
+        return server;
+      },
+      { legacy: 'reject' },
+    ),
+  );
+  return async (request, response, body) =>
+    handle(request as Parameters<typeof handle>[0], response, body === '' ? undefined : JSON.parse(body));
 }
 
 async function listen(): Promise<Server> {

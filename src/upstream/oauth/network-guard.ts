@@ -6,7 +6,9 @@ import { McpxError } from '../../errors.ts';
 const PRIVATE_BLOCKS = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
-  ...['::/128', '64:ff9b::/96', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
+  // IPv6 forms that lead to IPv4 addresses, then local networks.
+  ...['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
+  ...['fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ];
 const LOOPBACK_BLOCKS = ['127.0.0.0/8', '::1/128'];
 
@@ -56,7 +58,7 @@ function createGuardOf(ownUrl: string, { subject, hint }: { subject: string; hin
       const host = url.hostname.replace(/^\[|\]$/g, '');
       const isLocal = hostKind(url.hostname) === 'loopback';
       if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal))
-        throw refuse(`"${url.origin}", not https`);
+        throw refuse(`"${url.origin === 'null' ? url.protocol : url.origin}", not https`);
       if (url.username !== '' || url.password !== '') throw refuse('a URL with a password');
       if (isIP(host) !== 0 || isLocal) checkAddress(isIP(host) === 0 ? '127.0.0.1' : host, url.hostname);
     },
@@ -93,16 +95,19 @@ function hostKind(hostname: string): NetworkKind {
 }
 
 function addressKind(address: string): NetworkKind {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? hexMapped(address);
+  const mapped = /^(?:::ffff:|64:ff9b::)(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? hexMapped(address);
   const plain = mapped ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
   if (LOOPBACK.check(plain, family)) return 'loopback';
   return PRIVATE.check(plain, family) ? 'private' : 'public';
 }
 
-/** Returns the IPv4 address in `::ffff:7f00:1`, the form in which a URL holds a mapped address. */
+/**
+ * Returns the IPv4 address in `::ffff:7f00:1`, the form in which a URL holds a mapped address, or in `64:ff9b::7f00:1`, by
+ * which a network without IPv4 reaches all IPv4 hosts (NAT64).
+ */
 function hexMapped(address: string): string | undefined {
-  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/i.exec(address) ?? [];
+  const [, high, low] = /^(?:::ffff:|64:ff9b::)([\da-f]{1,4}):([\da-f]{1,4})$/i.exec(address) ?? [];
   if (high === undefined || low === undefined) return undefined;
   const bytes = [high, low].flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255]);
   return bytes.join('.');

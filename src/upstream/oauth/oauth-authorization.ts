@@ -4,12 +4,13 @@ import { McpxError, type SignInData } from '../../errors.ts';
 import type { Log } from '../../observe/log.ts';
 import { type Authorization, type AuthRefusal, type ServerAccess, staticAuthorization } from '../http/authorization.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
+import type { DeviceSignIn } from './device-sign-in.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { createNetworkGuard } from './network-guard.ts';
 import { describeOAuthError, loginCommand, signInNeeded } from './oauth-errors.ts';
 import { type OAuthSettings, readOAuthSettings } from './oauth-settings.ts';
 import { probeChallenge } from './probe-challenge.ts';
-import type { DeviceSignIn, PendingSignIn } from './sign-in.ts';
+import type { PendingSignIn } from './sign-in.ts';
 import type { SignInWatch } from './sign-in-watch.ts';
 import { keyOf, type SignIn, type StoredTokens, type TokenFile } from './token-file.ts';
 
@@ -47,7 +48,8 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
   const settings = readOAuthSettings(oauth, name);
   const fixed = staticAuthorization(configured, name);
   const plain = fixed.headers() as OutgoingHttpHeaders;
-  const fetch = createGuardedFetch({ guard: createNetworkGuard(url, name), name });
+  const guard = createNetworkGuard(url, name);
+  const fetch = createGuardedFetch({ guard, name });
   let merged: { access: string; headers: OutgoingHttpHeaders } | undefined;
   let challenge: Challenge = {};
   let failure: McpxError | undefined;
@@ -162,7 +164,7 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
       return beginSignIn(await signInRequest());
     },
     async beginDeviceSignIn(signal) {
-      const { beginDeviceSignIn } = await import('./sign-in.ts');
+      const { beginDeviceSignIn } = await import('./device-sign-in.ts');
       return beginDeviceSignIn(await signInRequest(), signal);
     },
     async signOut() {
@@ -183,7 +185,7 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
     if (Object.keys(challenge).length === 0) challenge = await probeChallenge(server, fixed);
     const scope = neededScope();
     const all = scope === '' ? {} : { scope };
-    return { name, url, settings, challenge: { ...challenge, ...all }, tokens, fetch };
+    return { name, url, settings, challenge: { ...challenge, ...all }, tokens, fetch, guard };
   }
 
   function waitForSignIn(refused: string | undefined): void {

@@ -23,12 +23,12 @@ export function endsSignIn(error: unknown): boolean {
   return ['invalid_grant', 'invalid_client', 'unauthorized_client'].includes(oauthErrorCode(error) ?? '');
 }
 
-/** Describes a failed step of the sign-in. */
-export function describeOAuthError(error: unknown, name: string, step: string): McpxError {
+/** Describes a failed step of the sign-in. `sent` are the secrets of the request: some servers quote what they got. */
+export function describeOAuthError(error: unknown, name: string, step: string, sent: string[] = []): McpxError {
   if (error instanceof McpxError) return error;
   const code = oauthErrorCode(error);
   const { error_description: said } = error as Partial<oauth.ResponseBodyError>;
-  const words = typeof said === 'string' ? `: ${printable(said)}` : '';
+  const words = typeof said === 'string' ? `: ${printable(withoutSecrets(said, sent))}` : '';
   const status = statusOf(error);
   const why = code !== undefined ? `"${code}"${words}` : status === undefined ? plainReason(error) : `HTTP ${status}`;
   const message = `${step} of server "${name}" failed: the authorization server answered ${why}`;
@@ -44,6 +44,11 @@ function statusOf(error: unknown): number | undefined {
 /** The library's messages quote no values; the cause does and is left out. */
 function plainReason(error: unknown): string {
   return error instanceof Error ? `something that is not valid (${printable(error.message)})` : 'something else';
+}
+
+function withoutSecrets(text: string, secrets: string[]): string {
+  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]).filter((form) => form !== '');
+  return forms.reduce((rest, form) => rest.replaceAll(form, '***'), text);
 }
 
 function printable(text: string): string {

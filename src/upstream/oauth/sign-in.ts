@@ -6,6 +6,7 @@ import type { Challenge } from './challenge.ts';
 import { clientAuthentication, identifyClient, requestOptions } from './client-registration.ts';
 import { type Discovered, discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
+import type { NetworkGuard } from './network-guard.ts';
 import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import { bodyOf, withoutIdToken } from './response-body.ts';
@@ -18,8 +19,10 @@ export interface SignInRequest {
   settings: OAuthSettings;
   /** The challenge of the server, if it has refused a request. */
   challenge: Challenge;
-  tokens: Pick<TokenFile, 'find' | 'put'>;
+  tokens: Pick<TokenFile, 'find' | 'put' | 'doubt'>;
   fetch: GuardedFetch;
+  /** Checks the pages that the user is sent to. */
+  guard: Pick<NetworkGuard, 'checkUrl'>;
 }
 
 export interface PendingSignIn {
@@ -39,11 +42,11 @@ const PATIENCE = 10 * 60_000;
 /** Begins a sign-in in the browser. */
 export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn> {
   const discovered = await discover(request);
-  checkFlow(discovered, request.name);
+  const endpoint = checkFlow(discovered, request);
   const state = oauth.generateRandomState();
   const verifier = oauth.generateRandomCodeVerifier();
   const { settings, tokens, url, name, fetch } = request;
-  const registered = clientAt(discovered, tokens.find(url));
+  const registered = registeredAt(discovered, tokens.find(url));
   const known = registered?.redirectUri === undefined ? undefined : Number(new URL(registered.redirectUri).port);
   const { callbackPort } = settings;
   const callback = await openCallbackServer({ port: callbackPort ?? known, exact: callbackPort !== undefined, state });
@@ -51,7 +54,8 @@ export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn
     const { redirectUri } = callback;
     const scope = scopeOf(request, discovered);
     const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
-    const page = await authorizationUrl({ discovered, client, redirectUri, scope, state, verifier });
+    if (client === registered) await tokens.doubt(url, client);
+    const page = await authorizationUrl({ endpoint, discovered, client, redirectUri, scope, state, verifier });
     return pending({ request, discovered, client, callback, scope, state, verifier }, page);
   } catch (error) {
     callback.close();
@@ -59,9 +63,12 @@ export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn
   }
 }
 
-/** Returns the client of an earlier sign-in; the server may have moved to another authorization server, which does not know it. */
-function clientAt({ server }: Discovered, earlier: SignIn | undefined): StoredClient | undefined {
-  return earlier?.issuer === server.issuer ? earlier.client : undefined;
+/**
+ * Returns the client of an earlier sign-in at the same authorization server, unless that server may have forgotten it: then
+ * it shows an error to the user, and mcpx would wait for ever.
+ */
+export function registeredAt({ server }: Discovered, earlier: SignIn | undefined): StoredClient | undefined {
+  return earlier?.issuer === server.issuer && earlier.client.doubtful !== true ? earlier.client : undefined;
 }
 
 interface Flow {
@@ -108,16 +115,19 @@ function pastedParameters(text: string, name: string): URLSearchParams {
   });
 }
 
-/** Throws if the authorization server cannot do what MCP demands of it. */
-function checkFlow({ server }: Discovered, name: string): void {
+/** Returns the authorization endpoint. Throws if the authorization server cannot do what MCP demands of it. */
+function checkFlow({ server }: Discovered, { name, guard }: Pick<SignInRequest, 'name' | 'guard'>): URL {
   const refuse = (what: string) => new McpxError('auth', `the authorization server of "${name}" ${what}`);
   if (server.authorization_endpoint === undefined) throw refuse('has no authorization endpoint');
   if (server.code_challenge_methods_supported?.includes('S256') !== true)
     throw refuse('does not support PKCE with S256, without which a code could be stolen');
+  const endpoint = new URL(server.authorization_endpoint);
+  guard.checkUrl(endpoint);
+  return endpoint;
 }
 
 /** Returns the scopes of the config, else those that the server asked for, else all that the resource supports. */
-function scopeOf({ settings, challenge }: SignInRequest, { server, scopes }: Discovered): string | undefined {
+export function scopeOf({ settings, challenge }: SignInRequest, { server, scopes }: Discovered): string | undefined {
   const wanted = settings.scopes ?? challenge.scope?.split(' ') ?? scopes;
   // Without this scope, some servers issue no refresh token.
   const offline = server.scopes_supported?.includes('offline_access') === true ? ['offline_access'] : [];
@@ -126,6 +136,7 @@ function scopeOf({ settings, challenge }: SignInRequest, { server, scopes }: Dis
 }
 
 async function authorizationUrl(parts: {
+  endpoint: URL;
   discovered: Discovered;
   client: StoredClient;
   redirectUri: string;
@@ -133,8 +144,8 @@ async function authorizationUrl(parts: {
   state: string;
   verifier: string;
 }): Promise<string> {
-  const { discovered, client, redirectUri, scope, state, verifier } = parts;
-  const url = new URL(discovered.server.authorization_endpoint ?? '');
+  const { endpoint, discovered, client, redirectUri, scope, state, verifier } = parts;
+  const url = new URL(endpoint);
   const parameters = {
     response_type: 'code',
     client_id: client.id,
@@ -167,7 +178,8 @@ async function complete(flow: Flow, parameters: URLSearchParams): Promise<SignIn
     const answer = await oauth.processAuthorizationCodeResponse(server, known, plain);
     return await store(request, discovered, client, storedTokens(answer, flow.scope));
   } catch (error) {
-    throw describeOAuthError(error, name, 'the sign-in');
+    const sent = [parameters.get('code') ?? '', verifier, client.secret ?? ''];
+    throw describeOAuthError(error, name, 'the sign-in', sent);
   }
 }
 
@@ -188,66 +200,4 @@ export async function store(
   };
   await tokens.put(signIn);
   return signIn;
-}
-
-export interface DeviceSignIn {
-  /** The page on which the user enters the code. */
-  readonly url: string;
-  readonly code: string;
-  readonly done: Promise<SignIn>;
-}
-
-/** Begins a sign-in on another device (RFC 8628). */
-export async function beginDeviceSignIn(request: SignInRequest, signal: AbortSignal): Promise<DeviceSignIn> {
-  const { name, settings, fetch, tokens } = request;
-  const discovered = await discover(request);
-  const { server, resource } = discovered;
-  if (server.device_authorization_endpoint === undefined)
-    throw new McpxError('auth', `the authorization server of "${name}" does not offer the device grant`, {
-      hint: `mcpx login ${name} --no-browser`,
-    });
-  const scope = scopeOf(request, discovered);
-  const registered = clientAt(discovered, tokens.find(request.url));
-  const redirectUri = registered?.redirectUri ?? 'http://127.0.0.1/callback';
-  const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
-  const known = { client_id: client.id };
-  const authentication = await clientAuthentication(client, settings.privateKey);
-  const parameters = { resource, ...(scope !== undefined && { scope }) };
-  const options = requestOptions(fetch);
-  try {
-    const response = await oauth.deviceAuthorizationRequest(server, known, authentication, parameters, options);
-    const device = await oauth.processDeviceAuthorizationResponse(server, known, response);
-    const poll = async () => {
-      const received = await pollDevice({ server, known, authentication, device, resource, fetch, signal });
-      return store(request, discovered, client, storedTokens(received, scope));
-    };
-    const done = poll().catch((error) => Promise.reject(describeOAuthError(error, name, 'the sign-in')));
-    const { verification_uri_complete: complete, verification_uri: plain, user_code: code } = device;
-    return { url: complete ?? plain, code, done };
-  } catch (error) {
-    throw describeOAuthError(error, name, 'the sign-in');
-  }
-}
-
-async function pollDevice(poll: {
-  server: oauth.AuthorizationServer;
-  known: oauth.Client;
-  authentication: oauth.ClientAuth;
-  device: oauth.DeviceAuthorizationResponse;
-  resource: string;
-  fetch: GuardedFetch;
-  signal: AbortSignal;
-}): Promise<oauth.TokenEndpointResponse> {
-  const { setTimeout: sleep } = await import('node:timers/promises');
-  const { server, known, authentication, device, resource, fetch, signal } = poll;
-  const options = { ...requestOptions(fetch), additionalParameters: { resource }, signal };
-  let seconds = device.interval ?? 5;
-  for (;;) {
-    await sleep(seconds * 1000, undefined, { signal });
-    const response = await oauth.deviceCodeGrantRequest(server, known, authentication, device.device_code, options);
-    const body = await bodyOf(response);
-    if (body?.error === 'slow_down') seconds += 5;
-    else if (body?.error !== 'authorization_pending')
-      return oauth.processDeviceCodeResponse(server, known, withoutIdToken(body, response));
-  }
 }

@@ -1,7 +1,7 @@
 /** The file with the sign-ins of this user (`~/.mcpx/tokens.json`, mode 0600): read often, changed under a lock. */
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { McpxError, messageOf } from '../../errors.ts';
+import { McpxError, messageOf, toMcpxError } from '../../errors.ts';
 import { codeOf, withLock } from '../../files.ts';
 import type { Log } from '../../observe/log.ts';
 import { createPrivateFile } from '../../private-file.ts';
@@ -17,6 +17,11 @@ export interface StoredClient {
   redirectUri?: string;
   /** The scopes for which it was registered; undefined for any. */
   scope?: string;
+  /**
+   * True if a sign-in with it has begun and not ended, or the authorization server refused it: that server may have
+   * forgotten it, so the next sign-in registers another one.
+   */
+  doubtful?: boolean;
 }
 
 export interface StoredTokens {
@@ -44,9 +49,14 @@ export interface SignIn {
 export interface TokenFile {
   /** Returns the sign-in whose resource contains the URL, of the configured client if there is one; one with tokens wins. */
   find(url: string, clientId?: string): SignIn | undefined;
+  /** Returns all sign-ins. Throws McpxError if the file cannot be read. */
   all(): SignIn[];
   /** Stores a sign-in under its key and leaves all others as they are. */
   put(signIn: SignIn): Promise<void>;
+  /** Returns true if a sign-in is in the file, so that it outlasts this process. */
+  isStored(signIn: SignIn): boolean;
+  /** Marks the client of the sign-ins for a URL as doubtful; a completed sign-in stores it without the mark. */
+  doubt(url: string, client: StoredClient): Promise<void>;
   /** Removes a sign-in. */
   remove(signIn: SignIn): Promise<void>;
   /** Runs an action that no other process runs at the same time for this sign-in. */
@@ -56,7 +66,7 @@ export interface TokenFile {
 /** Milliseconds that a process waits for the refresh of another one. */
 const LOCK_WAIT = 60_000;
 
-export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile {
+export function createTokenFile(file: string, log: Pick<Log, 'warn' | 'debug'>): TokenFile {
   const stored = createPrivateFile<Stored>({
     ...{ file, parse, empty: { version: 1, signIns: [] } },
     remedy: 'Sign in again with mcpx login',
@@ -73,15 +83,28 @@ export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile
     signIn,
   ];
 
-  const all = () => {
-    const { signIns } = stored.read();
-    return unwritten.size === 0 ? signIns : [...unwritten.values()].reduce((list, one) => replace(one)(list), signIns);
+  const withUnwritten = (signIns: SignIn[]) =>
+    unwritten.size === 0 ? signIns : [...unwritten.values()].reduce((list, one) => replace(one)(list), signIns);
+
+  let told: string | undefined;
+  /** Returns no sign-in if the file cannot be read: servers that need none must keep working. */
+  const readOrNone = (): SignIn[] => {
+    try {
+      const { signIns } = stored.read();
+      told = undefined;
+      return signIns;
+    } catch (error) {
+      const { message, hint } = toMcpxError(error);
+      if (told !== message) log.warn(`${message}, so nobody is signed in: ${hint}`);
+      told = message;
+      return [];
+    }
   };
 
   return {
-    all,
+    all: () => withUnwritten(stored.read().signIns),
     find(url, clientId) {
-      const fitting = all().filter(
+      const fitting = withUnwritten(readOrNone()).filter(
         ({ resource, client }) => contains(resource, url) && (clientId === undefined || client.id === clientId),
       );
       // The most specific resource wins, then the newest sign-in.
@@ -95,6 +118,17 @@ export function createTokenFile(file: string, log: Pick<Log, 'warn'>): TokenFile
       } catch (error) {
         if (!unwritten.has(keyOf(signIn))) log.warn(notWritten(file, error));
         unwritten.set(keyOf(signIn), signIn);
+      }
+    },
+    isStored: (signIn) => !unwritten.has(keyOf(signIn)),
+    async doubt(url, client) {
+      const isMeant = (one: SignIn) => contains(one.resource, url) && one.client.id === client.id;
+      const marked = (one: SignIn): SignIn => ({ ...one, client: { ...one.client, doubtful: true } });
+      try {
+        await change((current) => current.map((one) => (isMeant(one) ? marked(one) : one)));
+      } catch (error) {
+        // The sign-in goes on; its end reports a file that cannot be written.
+        log.debug(`the client of a sign-in was not marked: ${messageOf(error)}`);
       }
     },
     async remove(signIn) {

@@ -40,10 +40,14 @@ async function refresh(request: RenewRequest, current: SignIn): Promise<SignIn> 
     await tokens.put(renewed);
     return renewed;
   } catch (error) {
-    if (!endsSignIn(error)) throw describeOAuthError(error, name, 'the renewal of the sign-in');
-    const ended = `the authorization server refused to renew it: ${oauthErrorCode(error)}`;
+    const { refresh = '' } = current.tokens ?? {};
+    const sent = [refresh, current.client.secret ?? ''];
+    if (!endsSignIn(error)) throw describeOAuthError(error, name, 'the renewal of the sign-in', sent);
+    const code = oauthErrorCode(error);
+    const ended = `the authorization server refused to renew it: ${code}`;
     const { tokens: _, ...rest } = current;
-    await tokens.put({ ...rest, ended });
+    const client = code === 'invalid_grant' ? rest.client : { ...rest.client, doubtful: true };
+    await tokens.put({ ...rest, client, ended });
     log.warn(`the sign-in to server "${name}" has ended (${ended}); run ${loginCommand(name)}`);
     throw signInNeeded(name, `needs a new sign-in: ${ended}`);
   }

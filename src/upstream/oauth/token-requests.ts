@@ -66,6 +66,7 @@ export async function revokeTokens({ signIn, settings, fetch }: TokenRequest): P
 /** Returns the tokens of an answer as they are stored; a server that names no scope granted the requested one. */
 export function storedTokens(answer: oauth.TokenEndpointResponse, requested: string | undefined): StoredTokens {
   const { access_token: access, refresh_token: refresh, expires_in: seconds, scope = requested } = answer;
+  if (!/^[\x21-\x7e]+$/.test(access)) throw new Error('the access token has characters that no header can hold');
   return {
     access,
     ...(refresh !== undefined && { refresh }),

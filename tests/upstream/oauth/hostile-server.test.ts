@@ -1,0 +1,201 @@
+/** Authorization servers that send wrong pages, forget clients, never end a sign-in, and send or quote what nobody should see. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createOAuth, type OAuth } from '../../../src/upstream/oauth/oauth.ts';
+import type { SignIn } from '../../../src/upstream/oauth/token-file.ts';
+import { browse, json, type ProtectedWorld, protectedWorld, type WorldOptions } from '../oauth-world.ts';
+
+function store() {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-oauth-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'tokens.json');
+  const warned: string[] = [];
+  const log = { warn: (line: string) => void warned.push(line), debug: () => undefined };
+  return { file, warned, open: () => createOAuth({ file, log }) };
+}
+
+const serverAt = (url: string) => ({ name: 'docs', url, headers: {}, oauth: {} });
+
+async function signIn(oauth: OAuth, { url }: ProtectedWorld): Promise<SignIn> {
+  const pending = await oauth.signInOf(serverAt(url)).beginSignIn();
+  await browse(pending.url);
+  return pending.done;
+}
+
+/** Makes all stored tokens look expired. */
+function expire(file: string): void {
+  const content = JSON.parse(readFileSync(file, 'utf8')) as { signIns: SignIn[] };
+  for (const { tokens } of content.signIns) if (tokens !== undefined) tokens.expiresAt = 1;
+  writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+}
+
+const signal = () => new AbortController().signal;
+
+/** An authorization server that replaces values of its metadata. */
+function claiming(more: Record<string, unknown>): WorldOptions {
+  return {
+    intercept({ url, headers }, response) {
+      if (!url?.startsWith('/.well-known/')) return false;
+      const issuer = `http://${headers.host}`;
+      const endpoints = { authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
+      const device = { registration_endpoint: `${issuer}/reg`, device_authorization_endpoint: `${issuer}/device` };
+      json(response, 200, { issuer, ...endpoints, ...device, code_challenge_methods_supported: ['S256'], ...more });
+      return true;
+    },
+  };
+}
+
+/** An authorization server with these answers by path; `undefined` leaves the request to the real one. */
+function answering(answers: Record<string, (() => [number, unknown]) | undefined>): WorldOptions {
+  const { intercept } = claiming({});
+  return {
+    async intercept(request: IncomingMessage, response: ServerResponse) {
+      const answer = answers[request.url ?? ''];
+      if (answer === undefined) return (await intercept?.(request, response)) ?? false;
+      json(response, ...answer());
+      return true;
+    },
+  };
+}
+
+const PAGES = [
+  ['javascript:alert(1)//', '"javascript:", not https'],
+  ['file:///etc/passwd', '"file:", not https'],
+  ['ms-settings:network', '"ms-settings:", not https'],
+  ['http://sign-in.example/authorize', '"http://sign-in.example", not https'],
+  ['https://ada:secret@sign-in.example/', 'a URL with a password'],
+  ['https://10.0.0.1/authorize', '"10.0.0.1", an address of a private network'],
+] as const;
+
+describe('a page that the user must not be sent to', () => {
+  test.each(PAGES)('the authorization endpoint %s: nothing is registered and no page is named', async (page, what) => {
+    const world = await protectedWorld(claiming({ authorization_endpoint: page }));
+    const begun = store().open().signInOf(serverAt(world.url)).beginSignIn();
+    await expect(begun).rejects.toMatchObject({ code: 'auth', message: expect.stringContaining(`leads to ${what}`) });
+    expect(world.asked).not.toContain('POST /reg');
+  });
+
+  test.each(PAGES)('the page for the code of a device %s', async (page, what) => {
+    const device = { device_code: 'd', user_code: 'ABCD', verification_uri: page, expires_in: 60 };
+    const world = await protectedWorld(answering({ '/device': () => [200, device] }));
+    const begun = store().open().signInOf(serverAt(world.url)).beginDeviceSignIn(signal());
+    await expect(begun).rejects.toMatchObject({ code: 'auth', message: expect.stringContaining(`leads to ${what}`) });
+    expect(world.asked).not.toContain('POST /token');
+  });
+});
+
+describe('a sign-in on another device', () => {
+  const device = { device_code: 'd', verification_uri: 'https://device.example/', expires_in: 1, interval: 0.001 };
+  const pending = () => [400, { error: 'authorization_pending' }] as [number, unknown];
+
+  test('ends with the life of the code, and does not ask without a pause', async () => {
+    const answers = {
+      '/device': () => [200, { ...device, user_code: 'ABCD' }] as [number, unknown],
+      '/token': pending,
+    };
+    const world = await protectedWorld(answering(answers));
+    const { done } = await store().open().signInOf(serverAt(world.url)).beginDeviceSignIn(signal());
+    await expect(done).rejects.toMatchObject({ message: 'server "docs" was not signed in to in time' });
+    expect(world.asked.filter((line) => line === 'POST /token').length).toBeLessThan(3);
+  });
+
+  test('shows a code without the control characters of terminals', async () => {
+    const code = 'AB\u001b[31mCD\u001b]0;title\u0007\nerror: no';
+    const answers = { '/device': () => [200, { ...device, user_code: code }] as [number, unknown], '/token': pending };
+    const world = await protectedWorld(answering(answers));
+    const stop = new AbortController();
+    const begun = await store().open().signInOf(serverAt(world.url)).beginDeviceSignIn(stop.signal);
+    stop.abort();
+    await expect(begun.done).rejects.toThrow();
+    expect(begun.code).toMatch(/^[\x20-\x7e]+$/);
+  });
+});
+
+describe('an authorization server that has forgotten its clients', () => {
+  async function forgetful() {
+    const world = await protectedWorld();
+    const { open, file } = store();
+    const first = await signIn(open(), world);
+    // Its storage, which the types of the package do not name.
+    const { adapter } = world.provider.Client as unknown as { adapter: { destroy(id: string): Promise<void> } };
+    await adapter.destroy(first.client.id);
+    expect(await world.provider.Client.find(first.client.id)).toBeUndefined();
+    return { world, open, file, first };
+  }
+
+  test('and refuses a renewal: the next sign-in registers again', async () => {
+    const { world, open, file, first } = await forgetful();
+    expire(file);
+    const headers = async () => open().authorization(serverAt(world.url)).headers();
+    await expect(headers()).rejects.toMatchObject({ message: expect.stringContaining('invalid_client') });
+    const second = await signIn(open(), world);
+    expect(second.client.id).not.toBe(first.client.id);
+    expect(open().tokens.all()).toEqual([second]);
+  });
+
+  test('and shows an error to the user: the sign-in after that one registers again', async () => {
+    const { world, open, first } = await forgetful();
+    const stuck = await open().signInOf(serverAt(world.url)).beginSignIn();
+    expect(await browse(stuck.url)).toContain('invalid_client');
+    stuck.cancel();
+    await expect(stuck.done).rejects.toThrow('cancelled');
+    // The tokens stay in use until another sign-in ends.
+    expect(open().tokens.all()[0]?.tokens).toEqual(first.tokens);
+    const second = await signIn(open(), world);
+    expect(second.client.id).not.toBe(first.client.id);
+    expect(open().tokens.all()).toEqual([second]);
+  });
+});
+
+describe('an answer of the token endpoint', () => {
+  test('with a token that no header can hold is refused, and the sign-in stays', async () => {
+    let token: (() => [number, unknown]) | undefined;
+    const world = await protectedWorld({
+      intercept: ({ url }, response) => {
+        if (url !== '/token' || token === undefined) return false;
+        json(response, ...token());
+        return true;
+      },
+    });
+    const { open, file } = store();
+    await signIn(open(), world);
+    expire(file);
+    token = () => [200, { access_token: 'x\r\nhost: evil', token_type: 'Bearer', expires_in: 3600 }];
+    const headers = async () => open().authorization(serverAt(world.url)).headers();
+    await expect(headers()).rejects.toMatchObject({ message: expect.stringContaining('no header can hold') });
+    token = undefined;
+    expect(await headers()).toHaveProperty('authorization');
+  });
+
+  test('that quotes the code and the verifier is shown without them', async () => {
+    let sent = '';
+    const world = await protectedWorld({
+      async intercept(request, response) {
+        if (request.url !== '/token') return false;
+        for await (const chunk of request) sent += chunk;
+        json(response, 400, { error: 'invalid_request', error_description: `cannot read ${sent}` });
+        return true;
+      },
+    });
+    const error = await signIn(store().open(), world).catch((failure: Error) => failure.message);
+    expect(error).toContain('cannot read');
+    const parameters = new URLSearchParams(sent);
+    for (const name of ['code', 'code_verifier'])
+      expect(error).not.toContain(String(parameters.get(name)).slice(0, 12));
+  });
+});
+
+describe('a file of tokens that cannot be read', () => {
+  test('leaves servers without a sign-in alone, is reported once, and lists nobody', async () => {
+    const { open, file, warned } = store();
+    mkdirSync(file);
+    const oauth = open();
+    expect(await oauth.authorization(serverAt('https://docs.example/mcp')).headers()).toEqual({});
+    expect(await oauth.authorization(serverAt('https://more.example/mcp')).headers()).toEqual({});
+    expect(warned).toEqual([expect.stringMatching(/cannot be read \(EISDIR\), so nobody is signed in: .*mcpx login/)]);
+    expect(() => oauth.tokens.all()).toThrow('cannot be read');
+  });
+});
