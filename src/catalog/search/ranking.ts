@@ -31,10 +31,14 @@ const UNKNOWN = 1.3;
 const SPELT = { weight: 0.6, words: 8 };
 
 /**
- * A tool fits if it covers this share of a question, or this number of words that few tools have. A word that no tool
- * has counts less: often it is a detail of the request.
+ * A tool fits if it has something of nearly each word of the question (`words`), or enough of them (`least`): its share of
+ * the most that a tool could have, and besides the words of which it has most, because one rare word in the name of a tool
+ * says more than the rest of a long question. `common` is the least that a word counts, as a share of the rarest one: the
+ * subject of a whole catalog is rare elsewhere. In a catalog of fewer tools than `few`, no word is rare.
  */
-const FIT = { share: 0.2, words: 2, rare: 1.5, unknown: 0.7 };
+const FIT = { words: 0.9, least: 0.33, first: 0.25, second: 0.1, common: 0.3, few: 50 };
+/** How certain an expression for tools of another name and a corrected word are; other words are by the square of their confidence. */
+const CERTAIN = { expression: 0.5, corrected: 0.8 };
 
 /** The part of the ranking that is wanted. */
 export interface Wanted {
@@ -110,46 +114,80 @@ function* calledBy(exact: ReadonlyMap<number, number>, { ids, read }: Ranking, c
   for (const id of ids) if (!exact.has(id)) yield read(id);
 }
 
-/** Returns the score of each document by its id, and whether it covers enough of the question. */
+/** Returns the score of each document by its id, and whether it has enough of the question. */
 async function combine(
   concepts: Concept[],
   corpus: Corpus,
   steps: Steps,
 ): Promise<{ scores: Float64Array; fitting: (id: number) => boolean }> {
   const count = corpus.documents.length;
-  const [scores, covered, words] = [new Float64Array(count), new Float64Array(count), new Uint8Array(count)];
+  const scores = new Float64Array(count);
+  const support = createSupport(count);
   let corrections = 0;
-  let possible = 0;
   for (const { terms, weight, isData } of concepts) {
+    const typed = terms[0]?.words ?? [];
     const isKnown = terms.some(({ words }) => words.some((word) => corpus.postings.has(word)));
     const ways = isKnown || corrections++ >= SPELT.words ? terms : corrected(terms, corpus);
-    const gain = terms[0]?.words.some((word) => corpus.postings.has(word)) ? 1 : UNKNOWN;
-    const best = new Float64Array(count);
+    const gain = typed.some((word) => corpus.postings.has(word)) ? 1 : UNKNOWN;
+    const [best, sure] = [new Float64Array(count), new Float64Array(count)];
     for (const [place, { words: said, weight: confidence }] of ways.entries()) {
       if (steps.isOver()) await steps.next();
       const way = scoresOf(said, corpus);
+      const isExpression = place > 0 && confidence === 1;
+      const certainty = ways !== terms ? CERTAIN.corrected : isExpression ? CERTAIN.expression : confidence ** 2;
+      const lift = certainty * support.lift(rarest(said, corpus), weight);
       // Typed arrays are read by index, which is ten times faster than their iterators.
       for (let id = 0; id < count; id++) {
         const score = way[id] as number;
         if (score === 0) continue;
         best[id] = Math.max(best[id] as number, score * Math.min(1, confidence * gain));
+        sure[id] = Math.max(sure[id] as number, score * lift);
         if (place === 0) scores[id] = (scores[id] as number) + TYPED * weight * score;
       }
     }
-    const significance = weight * Math.max(...(terms[0]?.words ?? []).map((word) => rarityOf(word, corpus)));
+    for (let id = 0; id < count; id++) scores[id] = (scores[id] as number) + weight * (best[id] as number);
     // Chinese letters and pairs that no tool has are mostly not words.
-    const isDetail = isData || unspacedRuns(terms[0]?.words[0] ?? '').length > 0;
-    if (isKnown || !isDetail) possible += significance * (isKnown ? 1 : FIT.unknown);
-    for (let id = 0; id < count; id++) {
-      const score = best[id] as number;
-      if (score === 0) continue;
-      scores[id] = (scores[id] as number) + weight * score;
-      covered[id] = (covered[id] as number) + significance;
-      if (significance > FIT.rare) words[id] = (words[id] as number) + 1;
-    }
+    const isDetail = isData === true || unspacedRuns(typed[0] ?? '').length > 0;
+    if (isKnown || !isDetail) support.add(rarest(typed, corpus), weight, sure);
   }
-  const fitting = (id: number) => (covered[id] ?? 0) >= FIT.share * possible || (words[id] ?? 0) >= FIT.words;
-  return { scores, fitting };
+  return { scores, fitting: support.isEnough };
+}
+
+/** Collects for each document how much of a question it has. */
+function createSupport(count: number) {
+  const [all, touched] = [new Float64Array(count), new Float64Array(count)];
+  const [first, second] = [new Float64Array(count), new Float64Array(count)];
+  const rare = Math.log(1 + Math.max(count, FIT.few));
+  /** Returns the rarity that a word counts with; that of an act that can be done to anything is not raised. */
+  const counted = (rarity: number, weight: number) => (weight < 1 ? rarity : Math.max(rarity, FIT.common * rare));
+  let possible = 0;
+  return {
+    /** Returns the factor for the scores of a word. */
+    lift: (rarity: number, weight: number): number => counted(rarity, weight) / rarity,
+    /** Adds a concept by the rarity of its typed words, with the raised scores of the documents. */
+    add(rarity: number, weight: number, scores: Float64Array): void {
+      const most = weight * (SATURATION + 1) * counted(rarity, weight);
+      possible += most;
+      for (let id = 0; id < count; id++) {
+        const score = weight * (scores[id] as number);
+        if (score === 0) continue;
+        all[id] = (all[id] as number) + score;
+        touched[id] = (touched[id] as number) + most;
+        // An act that can be done to anything says little, however few tools have it.
+        if (weight < 1) continue;
+        second[id] = Math.max(second[id] as number, Math.min(score, first[id] as number));
+        first[id] = Math.max(first[id] as number, score);
+      }
+    },
+    isEnough(id: number): boolean {
+      const certain = FIT.first * (first[id] ?? 0) + FIT.second * (second[id] ?? 0);
+      return (touched[id] ?? 0) >= FIT.words * possible || (all[id] ?? 0) / possible + certain / rare >= FIT.least;
+    },
+  };
+}
+
+function rarest(words: readonly string[], corpus: Corpus): number {
+  return Math.max(...words.map((word) => rarityOf(word, corpus)));
 }
 
 function scoresOf(words: readonly string[], corpus: Corpus): Float64Array {

@@ -46,7 +46,9 @@ export async function findTools(args: Params, only: string | undefined, deps: De
   const servers = router.servers();
   const hits = await search.find(question, { servers, revision: router.revision(), only }, limit);
   const searched = only === undefined ? servers : servers.filter(({ name }) => name === only);
-  const nothing = nothingFor(question, hits, searched, router.configFile);
+  // The nearest tools of a server that the caller has named are no strangers.
+  const isListed = hits[0]?.fits === true || (only !== undefined && hits.length > 0);
+  const nothing = isListed ? undefined : nothingFor(question, hits, searched, router.configFile);
   const text = [nothing ?? describeHits(hits, settings), ...unsearched(searched)];
   const structured = settings.front.structured === 'always' && { tools: hits.map(namesOf) };
   return { text: text.join('\n'), structured };
@@ -84,14 +86,8 @@ function formsOf(hit: Hit, { schema, maxDescription }: Settings['compression']):
   return [...(isSignature ? [`${server}.${signature}`] : [short]), short, called, name];
 }
 
-/** Returns one line if no tool covers enough of the question; undefined if the best one does. */
-function nothingFor(
-  question: string,
-  hits: Hit[],
-  servers: ServerView[],
-  configFile: string | undefined,
-): string | undefined {
-  if (hits[0]?.fits === true) return undefined;
+/** Returns one line for a question of which no tool has enough. */
+function nothingFor(question: string, hits: Hit[], servers: ServerView[], configFile: string | undefined): string {
   const said = `no tool for "${cut(oneLine(clean(question)), QUOTED)}"`;
   if (hits.length > 0) return `${said}; nearest: ${hits.map(nameOf).join(', ')}`;
   if (servers.length === 0) return `${said}: ${noServers(configFile)}`;

@@ -174,6 +174,23 @@ describe('a search', () => {
     expect(first?.fits ?? false).toBe(fits);
   });
 
+  const GAMES = ['chess', 'sudoku', 'weather', 'recipes'].map((name) => ({
+    name,
+    description: `Answer questions on ${name}.`,
+  }));
+  test.each([
+    [
+      'Hi! I am in the mood for some brain-teasing sudoku this rainy evening, please challenge me with a hard puzzle',
+      true,
+    ],
+    ['Can you analyze the position of my pieces and recommend a good move in my chess match?', true],
+    ['open the garage door and read the meter', false],
+    ['write a haiku about autumn', false],
+  ])('tells it by the rare words of a chatty question, and not by a few common ones: %s', async (question, fits) => {
+    const [first] = await createToolSearch().find(question, scopeOf({ ...OFFICE, games: GAMES }));
+    expect(first?.fits ?? false).toBe(fits);
+  });
+
   test('sees what changed, and only what its caller may see', async () => {
     const search = createToolSearch();
     const names = async (scope: Scope) => (await search.find('zebra', scope)).map(({ tool }) => tool.description);
