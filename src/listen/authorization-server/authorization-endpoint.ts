@@ -53,18 +53,25 @@ export async function serveAuthorization(exchange: OAuthExchange, deps: Authoriz
   } catch (error) {
     if (!(error instanceof OAuthProblem)) throw error;
     if (client === undefined) return sendProblemPage(exchange, error);
-    const described = { error: error.error, error_description: quotable(error.message) };
-    redirect(exchange, withParameters(client.redirectUri, { ...described, ...answerOf(client, base) }));
+    refuse(exchange, client, error);
   }
+}
+
+/**
+ * Tells the client about a request that is refused. Anybody can register a redirect URI, so the browser goes to another host
+ * only if its user wants that; else the gateway would lead from its own name to any site (RFC 9700, 4.11.2).
+ */
+function refuse(exchange: OAuthExchange, client: AskingClient, { error, message }: OAuthProblem): void {
+  const described = { error, error_description: quotable(message) };
+  const to = withParameters(client.redirectUri, { ...described, ...answerOf(client, exchange.base) });
+  const { protocol, hostname } = new URL(to);
+  if (protocol === 'http:' && isLoopbackHost(hostname)) sendEmpty(exchange.response, 302, { Location: to });
+  else sendFailurePage(exchange.response, languageOf(exchange), { message, to });
 }
 
 function sendProblemPage(exchange: OAuthExchange, { message, status, wait }: OAuthProblem): void {
   const headers = wait === undefined ? {} : { 'Retry-After': String(wait) };
   sendFailurePage(exchange.response, languageOf(exchange), { message, status, headers });
-}
-
-function redirect({ response }: OAuthExchange, to: string): void {
-  sendEmpty(response, 302, { Location: to });
 }
 
 /** The parameters of every response to a client; `iss` is against mix-up. https://www.rfc-editor.org/rfc/rfc9207 */

@@ -86,16 +86,17 @@ export function sendOnward(
   send(response, language, { title, body, head: `<meta http-equiv="refresh" content="0;url=${escaped(to)}">` });
 }
 
-/** Reports a request to the user, because there is no URI to which its error may be sent. */
+/** Reports a request to the user. `to` tells the client about it; without it, there is no URI to which the error may be sent. */
 export function sendFailurePage(
   response: ServerResponse,
   language: Language,
-  { message, ...sent }: Sent & { message: string | undefined },
+  { message, to, ...sent }: Sent & { message: string | undefined; to?: string },
 ): void {
   const words = CONSENT_WORDS[language];
-  const body =
+  const reason =
     message === undefined ? `<p>${words.stale}</p>` : `<p>${words.failed}</p><p class="bad">${escaped(message)}</p>`;
-  send(response, language, { title: words.failedTitle, body, status: 400, ...sent });
+  const link = to === undefined ? '' : `<p><a href="${escaped(to)}">${escaped(words.backTo(redirectHost(to)))}</a></p>`;
+  send(response, language, { title: words.failedTitle, body: `${reason}${link}`, status: 400, ...sent });
 }
 
 function send(

@@ -42,6 +42,7 @@ export interface ConsentWords {
   goOn: string;
   failedTitle: string;
   failed: string;
+  backTo: (host: string) => string;
   stale: string;
 }
 
@@ -72,6 +73,7 @@ export const CONSENT_WORDS: Readonly<Record<Language, ConsentWords>> = {
     goOn: 'Continue',
     failedTitle: 'This request is not valid',
     failed: 'The client sent a request that the gateway cannot accept:',
+    backTo: (host) => `Report this to the client at ${host}`,
     stale: 'This page is too old, was used before, or cookies are off. Begin again in the client.',
   },
   zh: {
@@ -99,6 +101,7 @@ export const CONSENT_WORDS: Readonly<Record<Language, ConsentWords>> = {
     goOn: '继续',
     failedTitle: '请求无效',
     failed: '客户端发来的请求无法被网关接受：',
+    backTo: (host) => `向 ${host} 的客户端报告此错误`,
     stale: '此页面已过期、已使用过，或浏览器禁用了 Cookie。请在客户端中重新开始。',
   },
 };

@@ -73,7 +73,7 @@ function scopesFor(oauth: GatewayOAuth, endpoint: Endpoint | undefined, main: st
 export const serveResourceMetadata: Serve = ({ request, response }, { settings, gateway }) => {
   const { oauth } = settings.auth;
   const [path = ''] = (request.url ?? '').split('?', 1);
-  const endpoint = endpointOf(resourcePath(path, oauth) ?? '');
+  const endpoint = endpointOf(withoutOwnPath(path, oauth).slice(RESOURCE_METADATA.length));
   const url = gatewayUrl(oauth, request);
   const scopes = scopesFor(oauth, endpoint, gateway.mainProfile);
   sendJson(response, 200, {
@@ -85,15 +85,17 @@ export const serveResourceMetadata: Serve = ({ request, response }, { settings, 
   });
 };
 
+const WELL_KNOWN =
+  /^(\/\.well-known\/(?:oauth-protected-resource|oauth-authorization-server|openid-configuration))(\/.*)?$/;
+
 /**
- * Returns the path after the well-known one; undefined for other paths. If the gateway is below a path of its proxy, that
- * path may come first. https://www.rfc-editor.org/rfc/rfc9728#section-3.1
+ * Returns the path of a document without the path of the gateway's URL, which comes after the well-known name if the gateway
+ * is below a path of its proxy. https://www.rfc-editor.org/rfc/rfc9728#section-3.1, https://www.rfc-editor.org/rfc/rfc8414#section-3.1
  */
-export function resourcePath(path: string, { url }: Pick<GatewayOAuth, 'url'>): string | undefined {
-  if (!path.startsWith(RESOURCE_METADATA)) return undefined;
-  const rest = path.slice(RESOURCE_METADATA.length);
-  const below = url === null ? '' : new URL(url).pathname.replace(/\/$/, '');
-  return below !== '' && rest.startsWith(`${below}/`) ? rest.slice(below.length) : rest;
+export function withoutOwnPath(path: string, { url }: Pick<GatewayOAuth, 'url'>): string {
+  const [, document = '', rest = ''] = WELL_KNOWN.exec(path) ?? [];
+  const own = url === null || document === '' ? '' : new URL(url).pathname.replace(/\/$/, '');
+  return own !== '' && `${rest}/`.startsWith(`${own}/`) ? document + rest.slice(own.length) : path;
 }
 
 export interface Challenged {

@@ -20,7 +20,7 @@ import { type McpDeps, type McpRequest, profileState, rejectPost } from '../mcp/
 import { sendPage } from '../page/page.ts';
 import { disabledProfile, type Reason, unknownProfile } from './error-response.ts';
 import { sendJson } from './http-response.ts';
-import { hasOAuth, RESOURCE_METADATA, resourcePath, serveResourceMetadata } from './protected-resource.ts';
+import { hasOAuth, RESOURCE_METADATA, serveResourceMetadata, withoutOwnPath } from './protected-resource.ts';
 import type { Route, Serve } from './route.ts';
 
 type ServeMcp = (exchange: McpRequest, deps: McpDeps) => void | Promise<void>;
@@ -99,8 +99,7 @@ export function findRoute(asked: string, settings: Settings['http']): Found | un
   const path = asked.length > 1 && asked.endsWith('/') ? asked.slice(0, -1) : asked;
   const plain = PLAIN.get(path);
   if (plain !== undefined && (plain.route.offered?.(settings) ?? true)) return plain;
-  const metadataOf = resourcePath(path, settings.auth.oauth);
-  const given = (metadataOf === undefined ? path : RESOURCE_METADATA + metadataOf).split('/');
+  const given = withoutOwnPath(path, settings.auth.oauth).split('/');
   for (const { route, segments } of ROWS) {
     const parts = segments.length === given.length ? partsOf(segments, given) : undefined;
     if (parts !== undefined && (route.offered?.(settings) ?? true)) return { route, parts };

@@ -82,8 +82,16 @@ async function register({ name, discovered, redirectUri, scope, fetch }: Identif
     const scopes = scope === undefined ? {} : { scope };
     return { id: client.client_id, ...secret, auth, registered: true, redirectUri, ...scopes };
   } catch (error) {
+    if (discovered.isAssumed) throw withoutOAuth(name, error);
     throw describeOAuthError(error, name, 'the registration at the authorization server');
   }
+}
+
+/** Returns the error for a server that has neither metadata nor the endpoints that it would then have. */
+function withoutOAuth(name: string, cause: unknown): McpxError {
+  const message = `server "${name}" has no OAuth: it names no authorization server`;
+  const hint = `if it takes a token, set "headers" of server "${name}" in the config, such as {"Authorization": "Bearer \${TOKEN}"}`;
+  return new McpxError('auth', message, { hint, cause });
 }
 
 /** Some servers leave out the expiry of the secret, which RFC 7591 requires; 0 means that it does not expire. */

@@ -14,6 +14,8 @@ export interface Discovered {
   server: AuthorizationServer;
   /** The scopes that the resource supports. */
   scopes?: string[] | undefined;
+  /** True if there is no metadata at all, and the endpoints are those of MCP of 2025-03-26. */
+  isAssumed?: boolean;
 }
 
 export interface DiscoveryRequest {
@@ -33,10 +35,11 @@ export async function discover(request: DiscoveryRequest): Promise<Discovered> {
   if (settings.issuer !== undefined && issuers.length > 0 && !issuers.includes(settings.issuer))
     throw wrong(request, `does not name the configured issuer "${settings.issuer}"`);
   const issuer = settings.issuer ?? issuers[0];
-  const server =
-    issuer === undefined ? await withoutResourceMetadata(request) : await readAuthorizationServer(issuer, request);
+  const known =
+    issuer === undefined ? await ownAuthorizationServer(request) : await readAuthorizationServer(issuer, request);
+  const server = known ?? assumedServer(new URL(url));
   checkEndpoints(server, request);
-  return { resource, server, scopes: metadata?.scopes_supported };
+  return { resource, server, scopes: metadata?.scopes_supported, isAssumed: known === undefined };
 }
 
 interface ResourceMetadata {
@@ -89,15 +92,17 @@ async function readServerMetadata(issuer: URL, { fetch }: DiscoveryRequest): Pro
   return undefined;
 }
 
-/** MCP of 2025-03-26 knows no resource metadata: the MCP server is its own authorization server, with default endpoints. */
-async function withoutResourceMetadata(request: DiscoveryRequest): Promise<AuthorizationServer> {
+/** MCP of 2025-03-26 knows no resource metadata: the MCP server is its own authorization server. */
+async function ownAuthorizationServer(request: DiscoveryRequest): Promise<AuthorizationServer | undefined> {
   const { origin } = new URL(request.url);
   const found = await readServerMetadata(new URL(origin), request);
-  if (found !== undefined) {
-    if (!URL.canParse(found.issuer) || new URL(found.issuer).origin !== origin)
-      throw wrong(request, `has metadata of the authorization server "${found.issuer}"`);
-    return found;
-  }
+  if (found !== undefined && (!URL.canParse(found.issuer) || new URL(found.issuer).origin !== origin))
+    throw wrong(request, `has metadata of the authorization server "${found.issuer}"`);
+  return found;
+}
+
+/** Returns an authorization server with the default endpoints of MCP of 2025-03-26. */
+function assumedServer({ origin }: URL): AuthorizationServer {
   return {
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,

@@ -255,6 +255,24 @@ describe('a request that is refused at the redirect URI', () => {
   });
 });
 
+test.each(['https://evil.example/cb', 'evil-app://cb'])(
+  'a refused request does not lead the browser to %s by itself: anybody can register that',
+  async (redirect) => {
+    const { base } = await serve();
+    const id = await register(base, { redirect_uris: [redirect] });
+    const { url } = requestOf(base, id, { redirect_uri: redirect, response_type: 'token' });
+    const page = await new Browser('zh-CN').open(url);
+    expect([page.status, page.onward, page.headers.get('location')]).toEqual([400, undefined, null]);
+    const [, link = ''] = /<a href="([^"]*)">/.exec(page.html) ?? [];
+    const to = new URL(link.replaceAll('&#38;', '&'));
+    expect(to.href.startsWith(`${redirect}?`)).toBe(true);
+    expect(Object.fromEntries(to.searchParams)).toMatchObject({
+      ...{ error: 'unsupported_response_type', state: 'the state', iss: base },
+    });
+    expect(page.html).toContain('请求无效');
+  },
+);
+
 describe('the consent page', () => {
   test('cannot be framed, has no script, and sends its form only here', async () => {
     const { base } = await serve();
@@ -478,6 +496,16 @@ describe('addresses', () => {
     const page = await send(url.href, { method: 'GET', headers });
     expect([page.status, String(page.headers['set-cookie'])]).toEqual([200, expect.stringContaining('; Secure')]);
   });
+
+  test.each(['oauth-authorization-server', 'openid-configuration'])(
+    'below a path of a host, the path is after the well-known name of %s',
+    async (name) => {
+      const { base } = await serve({ oauth: { url: `${PUBLIC}/gw` }, http });
+      const get = async (path: string) => send(`${base}/.well-known/${name}${path}`, { method: 'GET' });
+      for (const path of ['/gw', '']) expect(await (await get(path)).json()).toMatchObject({ issuer: `${PUBLIC}/gw` });
+      for (const path of ['/gw/mcp', '/other', '/gwen']) expect((await get(path)).status).toBe(404);
+    },
+  );
 
   test('a public gateway contacts no document on this machine', async () => {
     const asked: string[] = [];

@@ -92,6 +92,9 @@ describe('metadata', () => {
         expect((await get(`${listener.url}${METADATA}${path}`, { host })).body.resource).toBe(
           'https://gw.example/tools/mcp',
         );
+    const whole = await get(`${listener.url}${METADATA}/tools`, { host: 'gw.example' });
+    expect(whole.body.resource).toBe('https://gw.example/tools');
+    expect((await get(`${listener.url}${METADATA}/toolshed/mcp`, { host: 'gw.example' })).status).toBe(404);
     expect((await get(`${listener.url}${METADATA}/mcp`, { host: 'evil.example' })).status).toBe(403);
   });
 

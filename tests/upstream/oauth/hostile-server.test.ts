@@ -1,6 +1,7 @@
 /** Authorization servers that send wrong pages, forget clients, never end a sign-in, and send or quote what nobody should see. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -147,6 +148,21 @@ describe('an authorization server that has forgotten its clients', () => {
     const second = await signIn(open(), world);
     expect(second.client.id).not.toBe(first.client.id);
     expect(open().tokens.all()).toEqual([second]);
+  });
+});
+
+test('a server without OAuth is named as such, and the hint is not to sign in', async () => {
+  const server = createServer((request, response) => response.writeHead(request.url === '/mcp' ? 401 : 404).end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const begun = store()
+    .open()
+    .signInOf(serverAt(`http://127.0.0.1:${port}/mcp`))
+    .beginSignIn();
+  await expect(begun).rejects.toMatchObject({
+    message: 'server "docs" has no OAuth: it names no authorization server',
+    hint: expect.stringContaining('"headers" of server "docs"'),
   });
 });
 
