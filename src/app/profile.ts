@@ -52,7 +52,7 @@ export interface AppOptions {
   /** The store of catalogs on disk; undefined for the demo. */
   store?: CatalogStore;
   /** The last failures of servers on disk. */
-  failures?: Pick<FailureStore, 'record' | 'clear'>;
+  failures?: Pick<FailureStore, 'read' | 'record' | 'clear'>;
   /** The file of accepted definitions, for `lock: "enforce"`. */
   lockFile?: LockFile;
   /** The records of running child processes. `stderr` holds the files with their stderr output. */
@@ -146,6 +146,7 @@ export function runProfile(
     log,
     pins,
     ...(store && { store }),
+    wasSlow: (spec) => failures?.read(spec)?.slow === true,
     outcome: (spec, error) => (error === undefined ? failures?.clear(spec) : failures?.record(spec, error)),
     changed: (server, kinds) => {
       observer.emit({ type: 'lists', profile: own, server, lists: kinds });

@@ -45,6 +45,8 @@ export interface CatalogOptions {
   pool: Pick<Pool, 'get'>;
   log: Log;
   store?: CatalogStore;
+  /** True if the server did not answer in time at its last start, maybe in an earlier run of mcpx. */
+  wasSlow?: (spec: ServerSpec) => boolean;
   /** Gets every list. */
   pins?: Pick<Pins, 'learned'>;
   /** Called with the lists that changed when a server's offer differs from the known one. */
@@ -141,8 +143,8 @@ export class Catalog {
 
   /**
    * Loads or lists everything that the client may see, all servers in parallel. Waits for each listing until `wait` ms
-   * after it began, however many clients ask: a server that hangs is waited for only once. Only with `all` does it wait
-   * for lists other than tools, and retry lists that failed.
+   * after it began, however many clients ask: a server that hangs is waited for only once. No client waits for one that
+   * hung at its last start. Only with `all` does it wait for lists other than tools, and retry lists that failed.
    */
   async settle(wait: number, client?: Client, lists: 'tools' | 'all' = 'tools'): Promise<void> {
     const restoring = this.#restore.all(this.#slots.values());
@@ -156,7 +158,7 @@ export class Catalog {
     });
     const now = performance.now();
     const rounds = open.map((slot) => {
-      slot.awaitedSince ??= now;
+      slot.awaitedSince ??= client && this.#options.wasSlow?.(slot.spec) ? Number.NEGATIVE_INFINITY : now;
       const done = this.#refresh.now(slot, client?.connectionTo(slot.name));
       if (client?.takesOthers && isKnown(slot, undefined)) return undefined;
       return within(done, slot.awaitedSince + wait - now);

@@ -16,6 +16,8 @@ export interface StoredFailure {
   hint?: string | undefined;
   /** True if a sign-in of the user would solve it. */
   signIn?: boolean | undefined;
+  /** True if the server did not answer in time, so that the next start may hang too. */
+  slow?: boolean | undefined;
 }
 
 export interface FailureStore {
@@ -35,7 +37,7 @@ export function createFailureStore({ folder }: { folder: string }): FailureStore
   return {
     read: (spec) => parse(readOrNothing(fileOf(spec))),
     record(spec, error) {
-      const { code, message, hint } = toMcpxError(error);
+      const { code, message, hint, fault } = toMcpxError(error);
       if (code === 'cancelled') return;
       const safe = (text: string) => redactorOf(spec).text(text).slice(0, MAX_TEXT);
       const isSignIn = signInData(error) !== undefined;
@@ -45,6 +47,7 @@ export function createFailureStore({ folder }: { folder: string }): FailureStore
         message: safe(message),
         ...(hint !== undefined && { hint: safe(hint) }),
         ...(isSignIn && { signIn: true }),
+        ...((code === 'timeout' || fault === 'slow') && { slow: true }),
       };
       ignoringErrors(() => {
         ensureFolder(folder);
@@ -78,13 +81,14 @@ function parse(text: string | undefined): StoredFailure | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (!isRecord(value) || typeof value.at !== 'number' || typeof value.message !== 'string') return undefined;
-    const { at, message, hint, code, signIn } = value;
+    const { at, message, hint, code, signIn, slow } = value;
     return {
       at,
       message,
       code: isErrorCode(code) ? code : 'failed',
       ...(typeof hint === 'string' && { hint }),
       ...(signIn === true && { signIn }),
+      ...(slow === true && { slow }),
     };
   } catch {
     // A file that was cut off is replaced by the next failure.

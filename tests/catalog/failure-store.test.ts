@@ -42,6 +42,17 @@ test('a failure that a sign-in solves says so; a cancelled request is none', () 
   expect(store.read(spec)).toMatchObject({ code: 'auth', signIn: true });
 });
 
+test('a start or a list without an answer is slow, an exit is not', () => {
+  const { store } = storeIn();
+  const slow = [new McpxError('unreachable', 'no start', { fault: 'slow' }), new McpxError('timeout', 'no list')];
+  for (const failure of slow) {
+    store.record(spec, failure);
+    expect(store.read(spec)).toMatchObject({ slow: true });
+  }
+  store.record(spec, new McpxError('unreachable', 'it exited', { fault: 'exited' }));
+  expect(store.read(spec)).not.toHaveProperty('slow');
+});
+
 test('the file holds no secret and has a limit', () => {
   const { store, folder } = storeIn();
   store.record(spec, new McpxError('unreachable', `it said hunter2-hunter2 ${'x'.repeat(10_000)}`));

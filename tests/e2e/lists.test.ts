@@ -138,6 +138,21 @@ test('a server that hangs delays no initialize, list or inspect, of any client',
   }
 });
 
+test('a server that hung at its last start delays no later start of mcpx', async () => {
+  const place = emptyPlace();
+  const hung = server(`gate=${place.cwd}/missing`);
+  const servers = (startupTimeout: string) => ({ good: server(), hung: { ...hung, startupTimeout } });
+  const file = place.file('first.json', { mcpServers: servers('1s') });
+  expect((await run(['tools', '--config', file], place)).stderr).toContain('"hung" did not start');
+  const session = await openSession(place, {
+    mcpServers: servers('5m'),
+    front: { kind: 'aggregate' },
+    connect: { firstListWait: '5m' },
+  });
+  const { result } = await session.request('tools/list');
+  expect(result.tools.map(({ name }: { name: string }) => name)).toContain('good__echo');
+});
+
 /** How many processes ran at once, at most and just now, by what they noted. */
 function alive(note: string): { most: number; now: number; ended: number } {
   let [most, now, ended] = [0, 0, 0];
