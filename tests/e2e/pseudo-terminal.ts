@@ -1,7 +1,9 @@
 /** Runs a program on a pseudo-terminal with the program `script` of util-linux, and types into it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { PATIENCE } from '../setup/until.ts';
+import { PATIENCE, until } from '../setup/until.ts';
+import { isRunning } from '../upstream/world.ts';
 
 /** True if a program is installed. */
 export function isInstalled(program: string): boolean {
@@ -27,13 +29,22 @@ export interface TerminalPlace {
   columns?: number;
 }
 
-/** Starts a program on a terminal of 80 columns; it is killed with the test at the latest. */
+/** Closes a terminal, as the end of its window does, and resolves when the programs on it have ended. */
+async function closeTerminal(terminal: ChildProcess): Promise<void> {
+  if (terminal.exitCode !== null || terminal.signalCode !== null) return;
+  const children = readFileSync(`/proc/${terminal.pid}/task/${terminal.pid}/children`, 'utf8');
+  terminal.kill('SIGKILL');
+  const programs = children.split(' ').filter(Boolean).map(Number);
+  await until(() => !programs.some(isRunning));
+}
+
+/** Starts a program on a terminal of 80 columns; its terminal is closed with the test at the latest. */
 export function onTerminal(command: string[], { cwd, env, columns = 80 }: TerminalPlace): TerminalProgram {
   const line = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   const inner = `stty cols ${columns} rows 24; exec ${line}`;
   const terminal = { TERM: 'xterm', SHELL: '/bin/sh', ...env };
   const child = spawn('script', ['-qefc', inner, '/dev/null'], { cwd, env: terminal, stdio: 'pipe' });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onTestFinished(() => closeTerminal(child));
   let text = '';
   const watchers = new Set<() => void>();
   const take = (chunk: string) => {
