@@ -43,6 +43,8 @@ export interface Script {
   version?: string;
   /** Replaces what `connect` would answer: throw to stage a server that cannot start. */
   connect?: () => Promise<void>;
+  /** Called when the catalog has read its lists. */
+  listed?: () => void;
   /** Answers every request but the ones that lists are made of, where `tools` is given. */
   answer?: (method: string, params: Params | undefined, options: CallOptions) => unknown;
   spec?: Partial<ServerSpec>;
@@ -187,6 +189,7 @@ function connectionOf(spec: ServerSpec, script: Script, sent: World['sent']): Co
       return current();
     },
     connect,
+    listed: () => script.listed?.(),
     async request(method, params, options = {}) {
       await script.connect?.();
       if (method === 'tools/list' && script.tools !== undefined) return { tools: script.tools };

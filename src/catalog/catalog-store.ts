@@ -44,7 +44,8 @@ export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore 
   const pending = new Map<string, StoredCatalog>();
   let told = false;
   let swept = false;
-  const fileOf = (spec: ServerSpec) => join(folder, `${launchKey(spec)}.json`);
+  const keyOf = createLaunchKeys();
+  const fileOf = (spec: ServerSpec) => join(folder, `${keyOf(spec)}.json`);
   const sweepOnce = () => {
     if (!swept) sweep(folder, Date.now() - KEPT);
     swept = true;
@@ -179,4 +180,14 @@ export function launchKey(spec: ServerSpec): string {
   const facts = Object.entries(spec).filter(([field]) => LAUNCH_FIELDS.has(field));
   facts.sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
+}
+
+/** Returns `launchKey` for specs that are not changed; the key of each is computed once. */
+export function createLaunchKeys(): typeof launchKey {
+  const known = new WeakMap<ServerSpec, string>();
+  return (spec) => {
+    const key = known.get(spec) ?? launchKey(spec);
+    known.set(spec, key);
+    return key;
+  };
 }

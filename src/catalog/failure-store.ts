@@ -1,12 +1,12 @@
 /** The last failure of each server on disk, one file per launch spec, so that it is known without a start. */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerSpec } from '../config/config.ts';
 import { type ErrorCode, EXIT_CODES, signInData, toMcpxError } from '../errors.ts';
 import { ensureFolder, readIfPresent, writeFileAtomic } from '../files.ts';
 import { redactorOf } from '../upstream/secret-redactor.ts';
 import { isRecord } from '../wire/message.ts';
-import { launchKey } from './catalog-store.ts';
+import { createLaunchKeys } from './catalog-store.ts';
 
 export interface StoredFailure {
   /** Epoch milliseconds. */
@@ -33,7 +33,8 @@ const MAX_TEXT = 1000;
 
 /** Creates a store in the folder of the catalogs, which removes the files of servers that are gone. */
 export function createFailureStore({ folder }: { folder: string }): FailureStore {
-  const fileOf = (spec: ServerSpec) => join(folder, `${launchKey(spec)}.failure.json`);
+  const keyOf = createLaunchKeys();
+  const fileOf = (spec: ServerSpec) => join(folder, `${keyOf(spec)}.failure.json`);
   return {
     read: (spec) => parse(readOrNothing(fileOf(spec))),
     record(spec, error) {
@@ -55,7 +56,11 @@ export function createFailureStore({ folder }: { folder: string }): FailureStore
         writeFileAtomic(fileOf(spec), JSON.stringify(failure), { sync: false });
       });
     },
-    clear: (spec) => ignoringErrors(() => rmSync(fileOf(spec), { force: true })),
+    clear(spec) {
+      const file = fileOf(spec);
+      // Few servers have failed, and to look for a file is quicker than to remove one that does not exist.
+      if (existsSync(file)) ignoringErrors(() => rmSync(file, { force: true }));
+    },
   };
 }
 

@@ -135,7 +135,10 @@ async function list(round: Round): Promise<void> {
   const offer = offerWith(knownTo(slot, connection.offered).offer, others, tools);
   round.accept(slot, connection, { handshake, offer }, tools === undefined ? 'others' : 'all');
   const late = others.filter((one) => hasSucceeded(one) === undefined);
-  const ended = () => tryAgain(round, [...(tools === undefined ? [false] : []), ...others.map(hasSucceeded)]);
+  const ended = () => {
+    if (late.every((one) => hasSucceeded(one) !== undefined)) connection.listed?.();
+    tryAgain(round, [...(tools === undefined ? [false] : []), ...others.map(hasSucceeded)]);
+  };
   for (const one of late) {
     void one.done.then(() => {
       acceptLate(round, handshake, one);

@@ -95,7 +95,7 @@ export type Lister = Pick<
   Connection,
   'name' | 'spec' | 'connect' | 'request' | 'offered' | 'owner' | 'folder' | 'perCall'
 > &
-  Partial<Pick<Connection, 'state' | 'claim'>>;
+  Partial<Pick<Connection, 'state' | 'claim' | 'listed'>>;
 /** The connection of a call. */
 export type Carrier = Lister & Pick<Connection, 'handshake'>;
 /** The connection that announced a change; it may have ended since. */

@@ -66,6 +66,8 @@ export interface Connection extends ConnectionInfo {
   connect(purpose?: 'list'): Promise<Handshake>;
   /** Marks the server as used by a client, so that it bypasses the listing limit. */
   claim?(): void;
+  /** Called when its lists are read: a server that was started only for them may stop. */
+  listed?(): void;
   /** Connects or awaits a reconnect within the timeout, then sends. RpcError: from the upstream; McpxError: ours. */
   request(method: string, params?: Params, options?: CallOptions): Promise<unknown>;
   /** Sends a notification; drops it if the upstream is not connected. */

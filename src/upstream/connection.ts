@@ -120,6 +120,10 @@ class UpstreamConnection implements Connection {
     this.#purpose.claim();
   }
 
+  listed(): void {
+    this.#purpose.listed();
+  }
+
   request(method: string, params?: Params, wanted?: CallOptions): Promise<unknown> {
     if (wanted?.purpose !== 'list' && method !== 'logging/setLevel') this.claim();
     const principal = wanted?.client?.principal;

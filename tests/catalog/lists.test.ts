@@ -51,10 +51,13 @@ describe.each(LISTS)('%s', (method, list) => {
     const late = new Promise((resolve) => {
       answer = resolve;
     });
-    const { catalog, changes } = createWorld({ one: server(method, () => late) });
+    const listed = vi.fn();
+    const { catalog, changes } = createWorld({ one: { ...server(method, () => late), listed } });
     const settled = catalog.settle(60_000);
     await vi.advanceTimersByTimeAsync(200);
     await settled;
+    // A server that was started only to be listed has to keep running.
+    expect(listed).not.toHaveBeenCalled();
     expect(catalog.find('one', 'a')).toBeDefined();
     expect(catalog.server('one')?.offer.unanswered).toEqual({ [list]: 'not answered yet' });
     // Nothing waits for it any longer than for anything else.
@@ -66,6 +69,7 @@ describe.each(LISTS)('%s', (method, list) => {
     expect(catalog.server('one')?.offer[list]).toHaveLength(1);
     expect(catalog.server('one')?.offer.unanswered).toBeUndefined();
     expect(changes).toEqual(['one', 'one']);
+    expect(listed).toHaveBeenCalledOnce();
     catalog.close();
   });
 

@@ -16,6 +16,8 @@ export interface Purpose {
   reserveSecond(): (() => void) | undefined;
   /** Called when an operation on the connection has ended. */
   over(): void;
+  /** Called when the lists of the server are read. */
+  listed(): void;
   /** Called when the connection enters a state. */
   entered(state: ConnectionState): void;
 }
@@ -33,7 +35,7 @@ export interface PurposeOptions {
 
 /** Milliseconds that a listed server keeps running for calls that may follow. */
 const LINGER = 3000;
-/** Milliseconds without requests after which listing is complete: a client may still request the next page. */
+/** Milliseconds without requests after which a server may stop that was not said to be listed: another page may follow. */
 const QUIET = 50;
 
 export function createPurpose({ spec, connect, places, busy, stopIdle, interrupt }: PurposeOptions): Purpose {
@@ -54,6 +56,11 @@ export function createPurpose({ spec, connect, places, busy, stopIdle, interrupt
   };
   const leave = () => places?.leave(self);
   const isRunning = () => kind === 'ready' || kind === 'connecting';
+  const rest = () => {
+    clearTimeout(quiet);
+    isQuiet = true;
+    places?.look();
+  };
   const place = () => (claimed || places === undefined ? undefined : places.enter(self));
 
   return {
@@ -81,10 +88,10 @@ export function createPurpose({ spec, connect, places, busy, stopIdle, interrupt
       if (!isRunning() && !isEnding) places?.release(self);
       isQuiet = false;
       clearTimeout(quiet);
-      quiet = setTimeout(() => {
-        isQuiet = true;
-        places?.look();
-      }, QUIET).unref();
+      quiet = setTimeout(rest, QUIET).unref();
+    },
+    listed() {
+      if (!claimed && isRunning()) rest();
     },
     entered(state) {
       ({ kind } = state);

@@ -27,6 +27,7 @@ export function viewOf({ base, offered, request }: ViewParts): Connection {
     },
     connect: (purpose) => base().connect(purpose),
     claim: () => base().claim?.(),
+    listed: () => base().listed?.(),
     notify: (method, params) => base().notify(method, params),
     diagnostics: () => base().diagnostics(),
     stopIdle: () => base().stopIdle(),

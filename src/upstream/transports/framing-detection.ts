@@ -25,7 +25,8 @@ export function watchSilence({ launch, transport, silent }: SilenceOptions): () 
   const launcher = launcherOf(launch);
   let since = performance.now();
   const work = () => (runsElsewhere(launch) ? undefined : workOf(transport.pid));
-  let before = work();
+  // Most processes answer before the first check, so that their work is never read.
+  let before: Work | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   const isWaiting = (now: number): boolean => {
@@ -36,7 +37,7 @@ export function watchSilence({ launch, transport, silent }: SilenceOptions): () 
     if (known && (!done.sleeps || !before?.sleeps || done.ticks - before.ticks > WAITING)) since = now - LOOK;
     before = done;
     // A process that is still busy with something else, such as a connection to a database, has not read the request.
-    if (known && transport.pid !== undefined && mayReadStdin(transport.pid) === false) since = now;
+    if (done !== undefined && transport.pid !== undefined && mayReadStdin(transport.pid) === false) since = now;
     return now - since >= (known ? SILENCE : LONG_SILENCE);
   };
   const look = () => {
