@@ -73,6 +73,7 @@ export function createAuthorizationServer(
   const grants = createGrantStore({
     ...{ file, log, now, scopeOf },
     lifetimes: () => settings.lifetimes,
+    tokenKey: once(() => secretKey.derive('mcpx oauth tokens')),
     isCovered: (grant) => credentials().of(grant) !== undefined,
   });
   const registrations = createRegistrations({ file, now });

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Grant } from './grant-file.ts';
 import { OAuthProblem } from './oauth-problem.ts';
-import { exchanged, type IssuedTokens, issuePair, mayExchange } from './token-pairs.ts';
+import { exchanged, firstPair, hashOf, type IssuedTokens, mayExchange, nextPair } from './token-pairs.ts';
 
 export interface CodeExchange {
   clientId: string;
@@ -25,6 +25,8 @@ export interface ExchangeRules {
   isCovered(grant: Grant): boolean;
   /** Returns the scope of a profile. */
   scopeOf(profile: string): string;
+  /** The key from which renewed tokens are made. */
+  tokenKey(): Buffer;
   /** Returns ms since 1970. */
   now(): number;
 }
@@ -45,14 +47,15 @@ export function exchangeCode(grant: Grant, asked: CodeExchange, rules: ExchangeR
   if (refused !== undefined) return { refused };
   if (!rules.isCovered(grant)) return { refused: unknownGrant(), ends: CREDENTIAL_GONE };
   const { access, refresh } = rules.lifetimes();
-  const { issued, pair } = issuePair(now, access);
+  const { issued, pair } = firstPair(now, access);
   const spent = { ...code, spent: true as const };
   return { tokens: issued, grant: { ...grant, code: spent, pairs: [pair], expires: now + refresh } };
 }
 
-/** Returns the tokens for a refresh token, given as its hash. */
-export function exchangeRefresh(grant: Grant, hash: string, asked: Renewal, rules: ExchangeRules): Step {
+/** Returns the tokens for a refresh token. */
+export function exchangeRefresh(grant: Grant, token: string, asked: Renewal, rules: ExchangeRules): Step {
   const now = rules.now();
+  const hash = hashOf(token);
   const pair = grant.pairs.find(({ refresh }) => refresh === hash);
   const isOwn = grant.client.id === asked.clientId && now < grant.expires;
   if (pair === undefined || !isOwn) return { refused: unknownGrant() };
@@ -65,14 +68,15 @@ export function exchangeRefresh(grant: Grant, hash: string, asked: Renewal, rule
   if (asked.resource !== undefined && asked.resource !== grant.resource)
     return { refused: new OAuthProblem('invalid_target', 'the resource differs from that of the grant') };
   const { access, refresh } = rules.lifetimes();
-  const { issued, pair: next } = issuePair(now, access, hash);
+  const { issued, pair: next } = nextPair(token, rules.tokenKey(), now, access);
   const pairs = exchanged(grant.pairs, pair, next, now);
   return { tokens: issued, grant: { ...grant, pairs, renewed: now, expires: now + refresh } };
 }
 
 function codeProblem({ code, client, resource }: Grant, asked: CodeExchange, now: number): OAuthProblem | undefined {
   const isTimely = now < code.expires && code.issued <= now + CLOCK_TOLERANCE;
-  const isOwn = client.id === asked.clientId && code.redirectUri === asked.redirectUri;
+  // PKCE protects the code; OAuth 2.1 has no redirect URI here, but one that is sent must be right.
+  const isOwn = client.id === asked.clientId && (asked.redirectUri ?? code.redirectUri) === code.redirectUri;
   if (!isTimely || !isOwn || !isVerified(code.challenge, asked.verifier)) return unknownCode();
   if (asked.resource !== undefined && asked.resource !== resource)
     return new OAuthProblem('invalid_target', 'the resource differs from that of the authorization request');

@@ -96,10 +96,9 @@ export function createGrantStore(options: GrantOptions): GrantStore {
       return issue(known.id, (grant) => exchangeCode(grant, asked, options));
     },
     async renew(refresh, asked) {
-      const hash = hashOf(refresh);
-      const known = find.byRefresh(hash);
+      const known = find.byRefresh(hashOf(refresh));
       if (known === undefined) throw unknownGrant();
-      return issue(known.id, (grant) => exchangeRefresh(grant, hash, asked, options));
+      return issue(known.id, (grant) => exchangeRefresh(grant, refresh, asked, options));
     },
     async revoke(token, clientId) {
       const hash = hashOf(token);

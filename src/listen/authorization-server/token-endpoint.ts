@@ -48,7 +48,7 @@ function resourceIn(parameters: Parameters, base: string): string | undefined {
 }
 
 function describe({ tokens, grant }: IssuedGrant, { scopeOf, now }: TokenDeps): Record<string, unknown> {
-  const left = (grant.pairs.at(-1)?.accessExpires ?? now()) - now();
+  const left = tokens.accessExpires - now();
   return {
     access_token: tokens.access,
     token_type: 'Bearer',

@@ -1,5 +1,5 @@
 /** Rotation of refresh tokens: pure decisions about the pairs of one grant. https://www.rfc-editor.org/rfc/rfc9700#section-4.14 */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { TokenPair } from './grant-file.ts';
 
 /** Milliseconds in which a refresh token may be sent again: programs that share it may renew at the same time. */
@@ -13,14 +13,41 @@ const CLOCK_TOLERANCE = 5 * 60_000;
 export interface IssuedTokens {
   access: string;
   refresh: string;
+  /** The end of the access token in ms since 1970. */
+  accessExpires: number;
 }
 
-/** Returns a new pair of tokens, and the same pair in the form in which it is stored. */
-export function issuePair(now: number, lifetime: number, from?: string): { issued: IssuedTokens; pair: TokenPair } {
-  const issued = { access: randomToken('mcpx_at_'), refresh: randomToken('mcpx_rt_') };
-  const hashes = { access: hashOf(issued.access), refresh: hashOf(issued.refresh) };
-  const pair = { ...hashes, issued: now, accessExpires: now + lifetime, ...(from !== undefined && { from }) };
-  return { issued, pair };
+/** New tokens, and the form in which they are stored. */
+interface NewPair {
+  issued: IssuedTokens;
+  pair: TokenPair;
+}
+
+/** Returns the tokens for an authorization code. */
+export function firstPair(now: number, lifetime: number): NewPair {
+  return pairOf(randomToken(ACCESS), randomToken(REFRESH), { issued: now, accessExpires: now + lifetime });
+}
+
+/**
+ * Returns the tokens for a refresh token: always the same ones, without the key as good as random. So a copy of the
+ * refresh token leads to no tokens of its own, and of two clients that share one, the second renewal is noticed.
+ */
+export function nextPair(refresh: string, key: Buffer, now: number, lifetime: number): NewPair {
+  const derived = (prefix: string) =>
+    `${prefix}${createHmac('sha256', key).update(`${prefix} ${refresh}`).digest('base64url')}`;
+  const times = { issued: now, accessExpires: now + lifetime, from: hashOf(refresh) };
+  return pairOf(derived(ACCESS), derived(REFRESH), times);
+}
+
+const ACCESS = 'mcpx_at_';
+const REFRESH = 'mcpx_rt_';
+
+function pairOf(access: string, refresh: string, times: Pick<TokenPair, 'issued' | 'accessExpires' | 'from'>): NewPair {
+  const { accessExpires } = times;
+  return {
+    issued: { access, refresh, accessExpires },
+    pair: { access: hashOf(access), refresh: hashOf(refresh), ...times },
+  };
 }
 
 /** Returns a random token of 256 bits. The prefix lets scanners of repositories find a leaked one. */
@@ -48,8 +75,14 @@ export function mayExchange(pair: TokenPair, pairs: readonly TokenPair[], now: n
   return next.length > 0 && next.every(({ used, spent }) => used === undefined && spent === undefined);
 }
 
-/** Returns the pairs after the exchange of one: it is spent, and the next one is added. */
+/** Returns the pairs after the exchange of one: it is spent, and the next one is added, or valid for longer. */
 export function exchanged(pairs: readonly TokenPair[], old: TokenPair, next: TokenPair, now: number): TokenPair[] {
-  const spent = pairs.map((one) => (one.refresh === old.refresh ? { ...one, used: true as const, spent: now } : one));
-  return [...spent, next].slice(-MAX_PAIRS);
+  const { issued, accessExpires } = next;
+  const spent = pairs.map((one) => {
+    // The first exchange counts: a token that comes again and again is not accepted for longer.
+    if (one.refresh === old.refresh) return { ...one, used: true as const, spent: one.spent ?? now };
+    return one.refresh === next.refresh ? { ...one, issued, accessExpires } : one;
+  });
+  const isKnown = pairs.some(({ refresh }) => refresh === next.refresh);
+  return isKnown ? spent : [...spent, next].slice(-MAX_PAIRS);
 }

@@ -16,6 +16,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const VERIFIER = 'v'.repeat(43);
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
+const KEY = Buffer.alloc(32, 7);
 const REDIRECT = 'https://app.example/cb';
 const RESOURCE = 'http://127.0.0.1:3095/mcp';
 
@@ -42,6 +43,7 @@ function world(): World {
   const open = (file: GrantFile) =>
     createGrantStore({
       file,
+      tokenKey: () => KEY,
       lifetimes: () => ({ access: HOUR, refresh: 720 * HOUR }),
       isCovered: () => covered.is,
       scopeOf: (profile) => profile,
@@ -91,7 +93,6 @@ test('a code that comes twice ends its tokens', async () => {
 test.each<[string, Partial<typeof exchange>]>([
   ['another client', { clientId: 'c2' }],
   ['another redirect URI', { redirectUri: 'https://app.example/cb2' }],
-  ['no redirect URI', { redirectUri: undefined as unknown as string }],
   ['a wrong verifier', { verifier: 'w'.repeat(43) }],
   ['the challenge as verifier', { verifier: CHALLENGE }],
   ['a short verifier', { verifier: 'v' }],
@@ -102,6 +103,12 @@ test.each<[string, Partial<typeof exchange>]>([
   const refused = expect(grants.redeem(code, { ...exchange, ...wrong }));
   await refused.rejects.toMatchObject({ error: expect.stringMatching(/^invalid_(?:grant|target)$/) });
   await expect(grants.redeem(code, exchange)).resolves.toBeDefined();
+});
+
+test('a code needs no redirect URI: OAuth 2.1 clients send none to the token endpoint', async () => {
+  const { grants } = world();
+  const { code } = await grants.agree(consent());
+  await expect(grants.redeem(code, { ...exchange, redirectUri: undefined })).resolves.toBeDefined();
 });
 
 test('a code expires after a minute', async () => {
@@ -159,9 +166,12 @@ test('a client that never got the response renews again with the old token, even
   const first = await signIn({ grants });
   const { tokens: lost } = await grants.renew(first.refresh, renewal);
   clock.now += 72 * HOUR;
-  const { tokens: third } = await grants.renew(first.refresh, renewal);
-  expect(grants.find(third.access)).toBeDefined();
-  expect(third.access).not.toBe(lost.access);
+  expect(grants.find(lost.access)).toBeUndefined();
+  const { tokens: again } = await grants.renew(first.refresh, renewal);
+  expect(again).toMatchObject({ access: lost.access, refresh: lost.refresh });
+  expect(grants.find(again.access)).toBeDefined();
+  clock.now += HOUR;
+  expect(grants.find(again.access)).toBeUndefined();
 });
 
 test('programs that share a refresh token may renew at the same time', async () => {
@@ -170,6 +180,37 @@ test('programs that share a refresh token may renew at the same time', async () 
   const both = [place.grants, place.replica(), place.replica()];
   const renewed = await Promise.all(both.map((grants) => grants.renew(first.refresh, renewal)));
   for (const { tokens } of renewed) expect(place.grants.find(tokens.access)).toBeDefined();
+});
+
+test('a thief who renews first and waits gets no tokens of his own, so one of both is noticed', async () => {
+  const place = world();
+  const { grants, clock, file } = place;
+  const first = await signIn(place);
+  const { tokens: stolen } = await grants.renew(first.refresh, renewal);
+  clock.now += MINUTE;
+  const { tokens: own } = await grants.renew(first.refresh, renewal);
+  expect(grants.find(own.access)).toBeDefined();
+  await until(() => file.read().grants[0]?.pairs[1]?.used === true);
+  clock.now += HOUR;
+  const { tokens: next } = await grants.renew(own.refresh, renewal);
+  expect(grants.find(next.access)).toBeDefined();
+  await until(() => file.read().grants[0]?.pairs[2]?.used === true);
+  clock.now += MINUTE;
+  await expect(grants.renew(stolen.refresh, renewal)).rejects.toThrow('the refresh token was used twice');
+  expect(grants.find(next.access)).toBeUndefined();
+});
+
+test('a token that comes again and again is not accepted for longer', async () => {
+  const place = world();
+  const { grants, clock, file } = place;
+  const first = await signIn(place);
+  const { tokens: second } = await grants.renew(first.refresh, renewal);
+  expect(grants.find(second.access)).toBeDefined();
+  await until(() => file.read().grants[0]?.pairs[1]?.used === true);
+  clock.now += 9_000;
+  await expect(grants.renew(first.refresh, renewal)).resolves.toBeDefined();
+  clock.now += 9_000;
+  await expect(grants.renew(first.refresh, renewal)).rejects.toThrow('the refresh token was used twice');
 });
 
 test('a refresh token of another client, for another resource or for more profiles is refused', async () => {
@@ -293,7 +334,11 @@ test.skipIf(process.platform === 'win32')('a file that others can read becomes p
 test('without a file nothing is written', async () => {
   const warn = () => undefined;
   const grants = createGrantStore({
-    ...{ file: createGrantFile(undefined, warn), lifetimes: () => ({ access: HOUR, refresh: HOUR }) },
+    ...{
+      file: createGrantFile(undefined, warn),
+      tokenKey: () => KEY,
+      lifetimes: () => ({ access: HOUR, refresh: HOUR }),
+    },
     ...{ isCovered: () => true, scopeOf: (name) => name, log: { warn, debug: warn }, now: Date.now },
   });
   const { access } = await signIn({ grants });
