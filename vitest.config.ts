@@ -15,8 +15,8 @@ export default defineConfig({
     expect: { poll: { timeout: PATIENCE } },
     coverage: {
       provider: 'v8',
-      include: ['src/**'],
-      exclude: ['src/main.ts', 'src/boot.ts', 'src/listen/page/*.js'],
+      include: ['src/**/*.ts'],
+      exclude: ['src/main.ts', 'src/boot.ts'],
       reporter: ['text-summary', 'json-summary'],
       thresholds: {
         statements: 80,
