@@ -94,11 +94,11 @@ const LOCK_POLL = 25;
 export async function withLock<T>(file: string, action: () => T | Promise<T>, options: LockOptions = {}): Promise<T> {
   const lock = `${file}.lock`;
   const owner = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
-  const deadline = Date.now() + (options.wait ?? 10_000);
+  const deadline = performance.now() + (options.wait ?? 10_000);
   ensureFolder(dirname(lock));
   while (!createFile(lock, owner)) {
     if (removeAbandoned(lock)) continue;
-    if (Date.now() >= deadline) throw busy(file, lock);
+    if (performance.now() >= deadline) throw busy(file, lock);
     await sleep(LOCK_POLL);
   }
   try {

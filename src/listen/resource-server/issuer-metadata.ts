@@ -1,7 +1,6 @@
 /** Reads JSON documents of the issuer: its metadata (RFC 8414 or OpenID Connect Discovery) and its keys. */
 import { McpxError } from '../../errors.ts';
-import { authorizationMetadataUrls } from '../../mcp/authorization-metadata.ts';
-import { isRecord } from '../../wire/message.ts';
+import { authorizationMetadataUrls, readJsonObject } from '../../mcp/authorization-metadata.ts';
 
 /** A `fetch` that follows no redirect, checks addresses, and bounds time and size. */
 export type IssuerFetch = (
@@ -24,15 +23,7 @@ export async function readIssuerMetadata(issuer: string, fetch: IssuerFetch): Pr
 
 /** Returns a JSON object, or the reason for which there is none. */
 export async function readJson(url: string, fetch: IssuerFetch): Promise<Record<string, unknown> | string> {
-  const response = await fetch(url, { headers: { accept: 'application/json' } });
-  if (response.status >= 300 && response.status < 400) return `"${url}" redirects, which is not followed`;
-  if (response.status !== 200) return `"${url}" answers with HTTP ${response.status}`;
-  try {
-    const value: unknown = await response.json();
-    return isRecord(value) ? value : `"${url}" is not a JSON object`;
-  } catch {
-    return `"${url}" is not JSON`;
-  }
+  return readJsonObject(url, await fetch(url, { headers: { accept: 'application/json' } }));
 }
 
 function printable(value: unknown): string {

@@ -6,7 +6,7 @@ import { clientAuthentication, identifyClient, requestOptions } from './client-r
 import { discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
-import { bodyOf, withoutIdToken } from './response-body.ts';
+import { bodyOf, tokenResponse } from './response-body.ts';
 import { registeredAt, type SignInRequest, scopeOf, store } from './sign-in.ts';
 import type { SignIn } from './token-file.ts';
 import { storedTokens } from './token-requests.ts';
@@ -91,7 +91,7 @@ async function pollDevice(poll: Poll): Promise<oauth.TokenEndpointResponse> {
     const body = await bodyOf(response);
     if (body?.error === 'slow_down') seconds = bounded(seconds + 5);
     else if (body?.error !== 'authorization_pending')
-      return oauth.processDeviceCodeResponse(server, known, withoutIdToken(body, response));
+      return oauth.processDeviceCodeResponse(server, known, await tokenResponse(response));
   }
   throw signInNeeded(name, 'was not signed in to in time');
 }

@@ -1,8 +1,7 @@
 /** Finds the authorization server of an MCP server: protected-resource metadata (RFC 9728), then RFC 8414 or OpenID. */
 import type { AuthorizationServer } from 'oauth4webapi';
 import { McpxError } from '../../errors.ts';
-import { authorizationMetadataUrls } from '../../mcp/authorization-metadata.ts';
-import { isRecord } from '../../wire/message.ts';
+import { authorizationMetadataUrls, readJsonObject } from '../../mcp/authorization-metadata.ts';
 import type { Challenge } from './challenge.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
@@ -56,9 +55,9 @@ async function readResource(request: DiscoveryRequest): Promise<ResourceMetadata
   const candidates = named === undefined ? wellKnown(new URL(url), 'oauth-protected-resource') : [named];
   for (const candidate of candidates) {
     const found = await readJson(candidate, fetch);
-    if (found !== undefined) return checkResource(found, request);
+    if (typeof found !== 'string') return checkResource(found, request);
+    if (named !== undefined) throw wrong(request, `names metadata that cannot be read: ${found}`);
   }
-  if (named !== undefined) throw wrong(request, `names metadata that cannot be read: "${named}"`);
   return undefined;
 }
 
@@ -66,37 +65,52 @@ function checkResource(found: Record<string, unknown>, request: DiscoveryRequest
   const { resource } = found;
   if (typeof resource !== 'string' || !contains(resource, request.url))
     throw wrong(request, `has metadata of another resource: "${String(resource).slice(0, 200)}"`);
-  const texts = (key: string) => {
-    const list = found[key];
-    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? { [key]: list as string[] } : {};
-  };
-  return { resource, ...texts('authorization_servers'), ...texts('scopes_supported') };
+  const { authorization_servers, scopes_supported } = withTextLists(found);
+  return { resource, authorization_servers, scopes_supported } as ResourceMetadata;
 }
+
+/** Returns metadata without the lists that are no lists of texts: those are as good as absent. */
+function withTextLists(found: Record<string, unknown>): Record<string, unknown> {
+  const isValid = ([key, value]: [string, unknown]) =>
+    !LISTS.has(key) || (Array.isArray(value) && value.every((one) => typeof one === 'string'));
+  return Object.fromEntries(Object.entries(found).filter(isValid));
+}
+
+const LISTS = new Set([
+  ...['authorization_servers', 'scopes_supported', 'grant_types_supported'],
+  ...['token_endpoint_auth_methods_supported', 'code_challenge_methods_supported'],
+]);
 
 /** Reads the metadata of an issuer. Its own `issuer` must be the same, or another server could pose as it (RFC 8414, 3.3). */
 async function readAuthorizationServer(issuer: string, request: DiscoveryRequest): Promise<AuthorizationServer> {
   if (!/^https?:$/.test(URL.canParse(issuer) ? new URL(issuer).protocol : ''))
     throw wrong(request, `names an authorization server that is not an https URL: "${issuer}"`);
   const found = await readServerMetadata(new URL(issuer), request);
-  if (found === undefined) throw wrong(request, `names the authorization server "${issuer}", which has no metadata`);
+  if (typeof found === 'string')
+    throw wrong(request, `names the authorization server "${issuer}", which has no metadata: ${found}`);
   if (found.issuer !== issuer)
     throw wrong(request, `names the authorization server "${issuer}", which says that it is "${found.issuer}"`);
   return found;
 }
 
-async function readServerMetadata(issuer: URL, { fetch }: DiscoveryRequest): Promise<AuthorizationServer | undefined> {
+/** Returns the metadata of an issuer, or the reasons for which there is none. */
+async function readServerMetadata(issuer: URL, { fetch }: DiscoveryRequest): Promise<AuthorizationServer | string> {
+  const failures: string[] = [];
   for (const candidate of authorizationMetadataUrls(issuer)) {
     const found = await readJson(candidate, fetch);
-    if (found !== undefined && typeof found.issuer === 'string') return found as unknown as AuthorizationServer;
+    if (typeof found === 'string') failures.push(found);
+    else if (typeof found.issuer === 'string') return withTextLists(found) as unknown as AuthorizationServer;
+    else failures.push(`"${candidate}" names no issuer`);
   }
-  return undefined;
+  return failures.join('; ');
 }
 
 /** MCP of 2025-03-26 knows no resource metadata: the MCP server is its own authorization server. */
 async function ownAuthorizationServer(request: DiscoveryRequest): Promise<AuthorizationServer | undefined> {
   const { origin } = new URL(request.url);
   const found = await readServerMetadata(new URL(origin), request);
-  if (found !== undefined && (!URL.canParse(found.issuer) || new URL(found.issuer).origin !== origin))
+  if (typeof found === 'string') return undefined;
+  if (!URL.canParse(found.issuer) || new URL(found.issuer).origin !== origin)
     throw wrong(request, `has metadata of the authorization server "${found.issuer}"`);
   return found;
 }
@@ -113,8 +127,13 @@ function assumedServer({ origin }: URL): AuthorizationServer {
   };
 }
 
+const ENDPOINTS = [
+  ...(['authorization_endpoint', 'token_endpoint', 'registration_endpoint'] as const),
+  ...(['device_authorization_endpoint', 'revocation_endpoint'] as const),
+];
+
 function checkEndpoints(server: AuthorizationServer, request: DiscoveryRequest): void {
-  for (const key of ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'] as const) {
+  for (const key of ENDPOINTS) {
     const endpoint = server[key];
     if (endpoint !== undefined && !(typeof endpoint === 'string' && URL.canParse(endpoint)))
       throw wrong(request, `has an authorization server whose "${key}" is not a URL`);
@@ -129,16 +148,9 @@ function wellKnown({ origin, pathname }: URL, kind: string): string[] {
   return path === '' ? [root] : [`${root}${path}`, root];
 }
 
-/** Returns the JSON object at a URL; undefined if the answer is anything else. Throws if the URL must not be contacted. */
-async function readJson(url: string, fetch: GuardedFetch): Promise<Record<string, unknown> | undefined> {
-  const response = await fetch(url, { headers: { accept: 'application/json' } });
-  if (response.status !== 200) return undefined;
-  try {
-    const found: unknown = await response.json();
-    return isRecord(found) ? found : undefined;
-  } catch {
-    return undefined;
-  }
+/** Returns the JSON object at a URL, or the reason for which there is none. Throws if the URL must not be contacted. */
+async function readJson(url: string, fetch: GuardedFetch): Promise<Record<string, unknown> | string> {
+  return readJsonObject(url, await fetch(url, { headers: { accept: 'application/json' } }));
 }
 
 function withoutQuery(url: string): string {

@@ -43,7 +43,7 @@ export function createGuardedFetch(options: FetchOptions): GuardedFetch {
     const signal = AbortSignal.any(signals);
     try {
       const response = await send(url, init, { guard, name, signal });
-      const text = await readLimited(response, url);
+      const text = await readLimited(response, url, subject);
       const headers = Object.entries(response.headersDistinct).flatMap(([key, values = []]) =>
         values.map((value) => [key, value] as [string, string]),
       );
@@ -96,13 +96,13 @@ function guardedLookup(guard: NetworkGuard): LookupFunction {
     });
 }
 
-async function readLimited(response: IncomingMessage, url: URL): Promise<string> {
+async function readLimited(response: IncomingMessage, url: URL, subject: string): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   await consume(response, (chunk) => {
     size += chunk.length;
     if (size > MAX_BYTES) {
-      const message = `the authorization server sent over ${MAX_BYTES / 1024} KiB from "${url.origin}${url.pathname}"`;
+      const message = `${subject} sent over ${MAX_BYTES / 1024} KiB from "${url.origin}${url.pathname}"`;
       throw new McpxError('auth', message, { hint: 'tell its operator' });
     }
     chunks.push(chunk);

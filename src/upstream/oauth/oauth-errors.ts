@@ -18,9 +18,17 @@ export function oauthErrorCode(error: unknown): string | undefined {
   return typeof code === 'string' && /^[\x20-\x7e]{1,64}$/.test(code) ? code : undefined;
 }
 
+/** Codes of a refresh token that is no longer valid: that of RFC 6749, then those of GitHub and Slack. */
+const ENDED_GRANT = ['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token'];
+
 /** Returns true if the refresh token or the client is no longer valid, so that only a new sign-in helps. */
 export function endsSignIn(error: unknown): boolean {
-  return ['invalid_grant', 'invalid_client', 'unauthorized_client'].includes(oauthErrorCode(error) ?? '');
+  return ['invalid_client', 'unauthorized_client', ...ENDED_GRANT].includes(oauthErrorCode(error) ?? '');
+}
+
+/** Returns true if the refresh token is no longer valid, but the client is. */
+export function endsGrantOnly(error: unknown): boolean {
+  return ENDED_GRANT.includes(oauthErrorCode(error) ?? '');
 }
 
 /** Describes a failed step of the sign-in. `sent` are the secrets of the request: some servers quote what they got. */

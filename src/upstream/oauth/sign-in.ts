@@ -9,7 +9,7 @@ import type { GuardedFetch } from './guarded-fetch.ts';
 import type { NetworkGuard } from './network-guard.ts';
 import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
-import { bodyOf, withoutIdToken } from './response-body.ts';
+import { tokenResponse } from './response-body.ts';
 import type { SignIn, StoredClient, StoredTokens, TokenFile } from './token-file.ts';
 import { storedTokens } from './token-requests.ts';
 
@@ -117,7 +117,10 @@ function pastedParameters(text: string, name: string): URLSearchParams {
 
 /** Returns the authorization endpoint. Throws if the authorization server cannot do what MCP demands of it. */
 function checkFlow({ server }: Discovered, { name, guard }: Pick<SignInRequest, 'name' | 'guard'>): URL {
-  const refuse = (what: string) => new McpxError('auth', `the authorization server of "${name}" ${what}`);
+  const refuse = (what: string) => {
+    const hint = `tell its operator, or set "headers" of server "${name}" with a token in the config`;
+    return new McpxError('auth', `the authorization server of "${name}" ${what}`, { hint });
+  };
   if (server.authorization_endpoint === undefined) throw refuse('has no authorization endpoint');
   if (server.code_challenge_methods_supported?.includes('S256') !== true)
     throw refuse('does not support PKCE with S256, without which a code could be stolen');
@@ -174,8 +177,7 @@ async function complete(flow: Flow, parameters: URLSearchParams): Promise<SignIn
     const response = await oauth.authorizationCodeGrantRequest(
       ...([server, known, authentication, valid, callback.redirectUri, verifier, options] as const),
     );
-    const plain = withoutIdToken(await bodyOf(response), response);
-    const answer = await oauth.processAuthorizationCodeResponse(server, known, plain);
+    const answer = await oauth.processAuthorizationCodeResponse(server, known, await tokenResponse(response));
     return await store(request, discovered, client, storedTokens(answer, flow.scope));
   } catch (error) {
     const sent = [parameters.get('code') ?? '', verifier, client.secret ?? ''];

@@ -135,7 +135,18 @@ export function createTokenFile(file: string, log: Pick<Log, 'warn' | 'debug'>):
       unwritten.delete(keyOf(signIn));
       await change((current) => current.filter((other) => keyOf(other) !== keyOf(signIn)));
     },
-    exclusive: (signIn, action) => withLock(lockName(file, signIn), action, { wait: LOCK_WAIT }),
+    async exclusive(signIn, action) {
+      let isLocked = false;
+      const work = () => {
+        isLocked = true;
+        return action();
+      };
+      try {
+        return await withLock(lockName(file, signIn), work, { wait: LOCK_WAIT });
+      } catch (error) {
+        throw isLocked || error instanceof McpxError ? error : notLocked(file, error);
+      }
+    },
   };
 }
 
@@ -162,6 +173,12 @@ function isRenewed(older: SignIn, newer: SignIn): boolean {
 function lockName(file: string, signIn: SignIn): string {
   const digest = createHash('sha256').update(keyOf(signIn)).digest('hex').slice(0, 16);
   return join(dirname(file), 'tokens', digest);
+}
+
+/** Tokens that could not be stored would be lost, and the old refresh token with them, so they are not renewed at all. */
+function notLocked(file: string, error: unknown): McpxError {
+  const message = `sign-ins cannot be renewed, because "${dirname(file)}" cannot be written (${codeOf(error) ?? messageOf(error)})`;
+  return new McpxError('failed', message, { hint: 'make the folder writable for this user', cause: error });
 }
 
 function notWritten(file: string, error: unknown): string {

@@ -3,7 +3,14 @@ import type { Log } from '../../observe/log.ts';
 import { configuredClient } from './client-registration.ts';
 import { discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { describeOAuthError, endsSignIn, loginCommand, oauthErrorCode, signInNeeded } from './oauth-errors.ts';
+import {
+  describeOAuthError,
+  endsGrantOnly,
+  endsSignIn,
+  loginCommand,
+  oauthErrorCode,
+  signInNeeded,
+} from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import { store } from './sign-in.ts';
 import type { SignIn, TokenFile } from './token-file.ts';
@@ -46,7 +53,7 @@ async function refresh(request: RenewRequest, current: SignIn): Promise<SignIn> 
     const code = oauthErrorCode(error);
     const ended = `the authorization server refused to renew it: ${code}`;
     const { tokens: _, ...rest } = current;
-    const client = code === 'invalid_grant' ? rest.client : { ...rest.client, doubtful: true };
+    const client = endsGrantOnly(error) ? rest.client : { ...rest.client, doubtful: true };
     await tokens.put({ ...rest, client, ended });
     log.warn(`the sign-in to server "${name}" has ended (${ended}); run ${loginCommand(name)}`);
     throw signInNeeded(name, `needs a new sign-in: ${ended}`);

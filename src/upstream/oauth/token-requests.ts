@@ -4,7 +4,7 @@ import { clientAuthentication, requestOptions } from './client-registration.ts';
 import type { Discovered } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
-import { bodyOf, withoutIdToken } from './response-body.ts';
+import { tokenResponse } from './response-body.ts';
 import type { SignIn, StoredClient, StoredTokens } from './token-file.ts';
 
 export interface TokenRequest {
@@ -21,11 +21,7 @@ export async function refreshTokens({ signIn, settings, fetch }: TokenRequest): 
   const refresh = signIn.tokens?.refresh ?? '';
   const options = { ...requestOptions(fetch), additionalParameters: { resource: signIn.resource } };
   const response = await oauth.refreshTokenGrantRequest(server, client, authentication, refresh, options);
-  const answer = await oauth.processRefreshTokenResponse(
-    server,
-    client,
-    withoutIdToken(await bodyOf(response), response),
-  );
+  const answer = await oauth.processRefreshTokenResponse(server, client, await tokenResponse(response));
   return { refresh, ...storedTokens(answer, signIn.tokens?.scope) };
 }
 
@@ -44,7 +40,8 @@ export async function clientCredentials(request: {
   const known = { client_id: client.id };
   const options = requestOptions(fetch);
   const response = await oauth.clientCredentialsGrantRequest(server, known, authentication, parameters, options);
-  return storedTokens(await oauth.processClientCredentialsResponse(server, known, response), scope);
+  const answer = await oauth.processClientCredentialsResponse(server, known, await tokenResponse(response));
+  return storedTokens(answer, scope);
 }
 
 /** Revokes the refresh token, or the access token if there is no other (RFC 7009). */
@@ -63,14 +60,18 @@ export async function revokeTokens({ signIn, settings, fetch }: TokenRequest): P
   await oauth.processRevocationResponse(response);
 }
 
+/** Seconds of the longest life of a token, so that its end is a valid date: ten years. */
+const MAX_SECONDS = 10 * 365 * 86_400;
+
 /** Returns the tokens of an answer as they are stored; a server that names no scope granted the requested one. */
 export function storedTokens(answer: oauth.TokenEndpointResponse, requested: string | undefined): StoredTokens {
   const { access_token: access, refresh_token: refresh, expires_in: seconds, scope = requested } = answer;
+  if (answer.token_type.toLowerCase() !== 'bearer') throw new Error('the access token is not a Bearer token');
   if (!/^[\x21-\x7e]+$/.test(access)) throw new Error('the access token has characters that no header can hold');
   return {
     access,
     ...(refresh !== undefined && { refresh }),
-    ...(seconds !== undefined && { expiresAt: Date.now() + seconds * 1000 }),
+    ...(seconds !== undefined && { expiresAt: Date.now() + Math.min(seconds, MAX_SECONDS) * 1000 }),
     ...(scope !== undefined && { scope }),
   };
 }

@@ -166,24 +166,86 @@ test('a server without OAuth is named as such, and the hint is not to sign in', 
   });
 });
 
-describe('an answer of the token endpoint', () => {
-  test('with a token that no header can hold is refused, and the sign-in stays', async () => {
-    let token: (() => [number, unknown]) | undefined;
+test.each(['scopes_supported', 'token_endpoint_auth_methods_supported', 'grant_types_supported'])(
+  'metadata whose "%s" is no list of texts is read without it',
+  async (key) => {
+    for (const value of [7, 'none', { a: 1 }, [null]]) {
+      const world = await protectedWorld(claiming({ [key]: value }));
+      const pending = await store().open().signInOf(serverAt(world.url)).beginSignIn();
+      expect(pending.url).toContain('code_challenge_method=S256');
+      pending.cancel();
+    }
+  },
+);
+
+describe('metadata that cannot be read is named with the reason', () => {
+  const REASONS: [string, (response: ServerResponse) => unknown, string][] = [
+    ['missing', (response) => response.writeHead(404).end(), 'answers with HTTP 404'],
+    ['a redirect', (response) => response.writeHead(302, { location: '/x' }).end(), 'redirects, which is not followed'],
+    ['HTML', (response) => response.writeHead(200).end('<p>'), 'is not JSON'],
+    ['a list', (response) => response.writeHead(200).end('[1]'), 'is not a JSON object'],
+    ['huge', (response) => response.writeHead(200).end(' '.repeat(300_000)), 'server of "docs" sent over 256 KiB'],
+  ];
+  test.each(REASONS)('%s', async (_, answer, reason) => {
     const world = await protectedWorld({
-      intercept: ({ url }, response) => {
-        if (url !== '/token' || token === undefined) return false;
-        json(response, ...token());
+      intercept({ url }, response) {
+        if (!url?.startsWith('/.well-known/')) return false;
+        answer(response);
         return true;
       },
     });
-    const { open, file } = store();
+    await expect(store().open().signInOf(serverAt(world.url)).beginSignIn()).rejects.toThrow(reason);
+  });
+});
+
+describe('an answer of the token endpoint', () => {
+  /** A signed-in user whose token has expired; the token endpoint gives the answer to the renewal. */
+  async function expired(answer: [number, unknown]) {
+    let isReal = true;
+    const world = await protectedWorld({
+      intercept: ({ url }, response) => {
+        if (url !== '/token' || isReal) return false;
+        json(response, ...answer);
+        return true;
+      },
+    });
+    const { open, file, warned } = store();
     await signIn(open(), world);
     expire(file);
-    token = () => [200, { access_token: 'x\r\nhost: evil', token_type: 'Bearer', expires_in: 3600 }];
+    isReal = false;
     const headers = async () => open().authorization(serverAt(world.url)).headers();
-    await expect(headers()).rejects.toMatchObject({ message: expect.stringContaining('no header can hold') });
-    token = undefined;
+    return {
+      ...{ warned, headers, tokens: () => open().tokens },
+      repair: () => {
+        isReal = true;
+      },
+    };
+  }
+
+  test.each([
+    ['that no header can hold', { access_token: 'x\r\nhost: evil' }, 'no header can hold'],
+    ['of another type', { access_token: 'x', token_type: 'DPoP' }, 'not a Bearer token'],
+  ])('with a token %s is refused, and the sign-in stays', async (_, answer, message) => {
+    const { headers, repair } = await expired([200, { token_type: 'Bearer', expires_in: 3600, ...answer }]);
+    await expect(headers()).rejects.toMatchObject({ message: expect.stringContaining(message) });
+    repair();
     expect(await headers()).toHaveProperty('authorization');
+  });
+
+  test.each([
+    [200, 'bad_refresh_token'],
+    [401, 'invalid_refresh_token'],
+  ])('with status %i and the error "%s", as large services send it, ends the sign-in once', async (status, error) => {
+    const { headers, warned, tokens } = await expired([status, { error, error_description: 'The token is old.' }]);
+    for (let attempt = 0; attempt < 3; attempt++) await headers().catch(() => undefined);
+    expect(warned).toEqual([expect.stringMatching(new RegExp(`has ended .*${error}.*mcpx login docs`))]);
+    expect(tokens().all()).toEqual([expect.objectContaining({ ended: expect.stringContaining(error) })]);
+  });
+
+  test('with an expiry after the end of all dates is stored with a date', async () => {
+    const { headers, tokens } = await expired([200, { access_token: 'x', token_type: 'Bearer', expires_in: 1e300 }]);
+    expect(await headers()).toMatchObject({ authorization: 'Bearer x' });
+    expect(() => new Date(tokens().all()[0]?.tokens?.expiresAt ?? 0).toISOString()).not.toThrow();
   });
 
   test('that quotes the code and the verifier is shown without them', async () => {
@@ -202,6 +264,19 @@ describe('an answer of the token endpoint', () => {
     for (const name of ['code', 'code_verifier'])
       expect(error).not.toContain(String(parameters.get(name)).slice(0, 12));
   });
+});
+
+test('in a folder that cannot be written, no refresh token is spent, and the error names the folder', async () => {
+  const world = await protectedWorld();
+  const { open, file } = store();
+  await signIn(open(), world);
+  expire(file);
+  world.asked.length = 0;
+  // A file in the place of the folder of locks.
+  writeFileSync(join(file, '..', 'tokens'), '');
+  const refused = expect(open().authorization(serverAt(world.url)).headers()).rejects;
+  await refused.toMatchObject({ message: expect.stringMatching(/cannot be renewed, because ".*" cannot be written/) });
+  expect(world.asked).toEqual([]);
 });
 
 describe('a file of tokens that cannot be read', () => {
