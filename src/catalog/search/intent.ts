@@ -12,6 +12,14 @@ const ACTS: Record<Act, string> = {
   delete: 'delete remove erase discard trash purge wipe drop clear forget uninstall unpublish',
 };
 
+/** Further verbs that begin a request. They do not classify it. */
+const OTHER_VERBS = [
+  'take run start stop open close merge deploy publish play pause order pay refund cancel check verify validate',
+  'test call text email message tell notify ask click tap type scroll navigate visit go press approve reject accept',
+  'decline assign schedule plan summarize analyze calculate print scan record capture review comment sort filter',
+  'track monitor enable disable restart turn sign log sync import attach archive restore pin mark tag label',
+].flatMap((words) => words.split(' '));
+
 /** Words that begin a question, which asks to read. */
 const QUESTION = 'what which who whom whose where when why is are am was were did does has have any how';
 /** Matches a question for a way to do something: `how do I delete a label`. */
@@ -24,6 +32,8 @@ const OTHER = { write: 0.95, read: 0.87, delete: 0.8 };
 export interface Intents {
   /** Returns the act of the first verb among the words. */
   actOf(words: readonly string[]): Act | undefined;
+  /** True for a verb that begins a request, also one without a class. */
+  isVerb(word: string): boolean;
   /** True if the text asks for information, judged by its English words and the original text. */
   isQuestion(words: readonly string[], text: string): boolean;
 }
@@ -32,12 +42,14 @@ export function createIntents(): Intents {
   const acts = new Map<string, Act>();
   for (const [act, words] of Object.entries(ACTS))
     for (const word of words.split(' ')) acts.set(stem(word), act as Act);
+  const verbs = new Set([...acts.keys(), ...OTHER_VERBS.map(stem)]);
   const questions = new Set(QUESTION.split(' ').map(stem));
   return {
     actOf(words) {
       const verb = words.find((word) => acts.has(word));
       return verb === undefined ? undefined : acts.get(verb);
     },
+    isVerb: (word) => verbs.has(word),
     isQuestion: (words, text) =>
       CHINESE_QUESTION.test(text) || (questions.has(words[0] ?? '') && !HOW_TO.test(words.slice(0, 2).join(' '))),
   };

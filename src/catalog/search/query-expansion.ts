@@ -11,6 +11,8 @@ export interface Term {
   words: Phrase;
   /** The confidence; 1 means as typed. */
   weight: number;
+  /** True for another way to say a typed phrase, which is exact enough to tell the act. */
+  isPhrase?: boolean;
 }
 
 /** A thing that the question asks for. */
@@ -42,8 +44,8 @@ export interface QueryExpansion {
   actOf(name: string, sentence: string): Act | undefined;
 }
 
-/** The confidence that another word means the typed one, and that a synonym of its translation does; phrases are certain. */
-const WEIGHT = { same: 0.55, beyond: 0.4 };
+/** The confidence that another word means the typed one, that one means a typed phrase, and that a synonym of a translation fits. */
+const WEIGHT = { same: 0.55, samePhrase: 0.65, beyond: 0.4 };
 /** Weights of the English words for a Chinese one, by position. */
 const FALLING = [1, 0.85, 0.75, 0.7, 0.65];
 /** The significance of an act that can be done to anything, and of a time or a number. */
@@ -93,11 +95,11 @@ export function* createQueryExpansion(): Interruptible<QueryExpansion> {
     const key = said.join(' ');
     const content = said.filter((word) => !stop.has(word));
     const opening = opensQuestion ? thesaurus.expression(`^${key}`) : undefined;
-    const likeness = said.length > 1 ? 1 : WEIGHT.same;
+    const likeness = said.length > 1 ? { weight: WEIGHT.samePhrase, isPhrase: true } : { weight: WEIGHT.same };
     const known = content.length > 0 || said.length > 1;
     return [
       { words: content, weight: 1 },
-      ...(known ? thesaurus.same(key).map((words) => ({ words, weight: likeness })) : []),
+      ...(known ? thesaurus.same(key).map((words) => ({ words, ...likeness })) : []),
       ...[known ? thesaurus.expression(key) : undefined, opening].map((words) => ({ words: words ?? [], weight: 1 })),
     ].filter(({ words }) => words.length > 0);
   }
@@ -121,7 +123,7 @@ export function* createQueryExpansion(): Interruptible<QueryExpansion> {
       const typed = tokenize(runs.reduce((rest, run) => rest.replace(run, ' '), text));
       const concepts = [...fromEnglish(typed), ...runs.flatMap(fromChinese)];
       const said = concepts.flatMap(({ terms }) =>
-        terms.filter(({ weight }) => weight === 1).flatMap((term) => term.words),
+        terms.filter(({ weight, isPhrase }) => weight === 1 || isPhrase).flatMap((term) => term.words),
       );
       const found = concepts.length > 0 ? concepts : tokenize(text).map(asTyped);
       const act = intents.isQuestion(typed, text) ? 'read' : intents.actOf(said);
@@ -130,11 +132,9 @@ export function* createQueryExpansion(): Interruptible<QueryExpansion> {
       return { concepts: told.map((concept) => ({ ...concept, isData: isAmong(concept, data) })), act };
     },
     asksForAct(text) {
-      const first = tokenize(text).find(isSaid) ?? '';
+      const first = tokenize(text).find((word) => intents.isVerb(word) || isSaid(word)) ?? '';
       const meant = unspacedRuns(text).flatMap(thesaurus.chinese);
-      return [[first], ...meant.map(({ english }) => english[0] ?? [])].some(
-        (words) => intents.actOf(words) !== undefined,
-      );
+      return intents.isVerb(first) || meant.some(({ english }) => (english[0] ?? []).some(intents.isVerb));
     },
     wordsOf: (text) => [
       ...tokenize(text).filter((word) => !stop.has(word)),

@@ -36,7 +36,7 @@ const SPELT = { weight: 0.6, words: 8 };
  * says more than the rest of a long question. `common` is the least that a word counts, as a share of the rarest one: the
  * subject of a whole catalog is rare elsewhere. In a catalog of fewer tools than `few`, no word is rare.
  */
-const FIT = { words: 0.9, least: 0.33, first: 0.25, second: 0.1, common: 0.3, few: 50 };
+const FIT = { words: 0.9, least: 0.36, first: 0.25, second: 0.1, common: 0.3, few: 50 };
 /** How certain an expression for tools of another name and a corrected word are; other words are by the square of their confidence. */
 const CERTAIN = { expression: 0.5, corrected: 0.8 };
 

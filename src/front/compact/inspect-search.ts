@@ -44,10 +44,15 @@ export async function findTools(args: Params, only: string | undefined, deps: De
   const [question = '', limit] = [questionOf(args), Math.min(MAX_LIMIT, integer(args, 'limit', USUAL_HITS, 1))];
   await (only === undefined ? listed() : router.server(only));
   const servers = router.servers();
-  const hits = await search.find(question, { servers, revision: router.revision(), only }, limit);
+  const nearest = await search.find(
+    question,
+    { servers, revision: router.revision(), only },
+    Math.max(limit, IN_FULL.hits),
+  );
+  const hits = nearest.slice(0, limit);
   const searched = only === undefined ? servers : servers.filter(({ name }) => name === only);
   // The nearest tools of a server that the caller has named are no strangers.
-  const isListed = hits[0]?.fits === true || (only !== undefined && hits.length > 0);
+  const isListed = nearest.slice(0, IN_FULL.hits).some(({ fits }) => fits) || (only !== undefined && hits.length > 0);
   const nothing = isListed ? undefined : nothingFor(question, hits, searched, router.configFile);
   const text = [nothing ?? describeHits(hits, settings), ...unsearched(searched)];
   const structured = settings.front.structured === 'always' && { tools: hits.map(namesOf) };

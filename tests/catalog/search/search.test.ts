@@ -63,6 +63,51 @@ describe('the first hit', () => {
     expect((await find(question, OFFICE))[0]).toBe(expected);
   });
 
+  /** Tools of other services that have the words of the questions in their texts. */
+  const BESIDE: Shelf = {
+    phone: [{ name: 'send_sms', description: 'Send an SMS to a phone number.' }],
+    mail: [{ name: 'send_mail', description: 'Send an e-mail message to a contact.' }],
+    clock: [
+      { name: 'convert', description: 'Convert a time between time zones.' },
+      { name: 'now', description: 'The current time in a time zone.' },
+    ],
+    agenda: [
+      { name: 'list_time_zones', description: 'List the time zones, for times of events.' },
+      { name: 'snooze_reminder', description: 'Postpone a reminder until a new time.' },
+      { name: 'find_free_slots', description: 'Find free slots of people.' },
+      { name: 'invite', description: 'Invite a person to an event.' },
+    ],
+    browser: [
+      { name: 'start_trace', description: 'Start a performance trace on the target webpage.' },
+      { name: 'close_page', description: 'Close the page by its index.' },
+      { name: 'new_page', description: 'Open a new tab and load a URL.' },
+      { name: 'list_pages', description: 'List open pages.' },
+    ],
+  };
+  const TOLD_APART: [question: string, expected: string][] = [
+    ['what time is it', 'clock.now'],
+    ['what time is it in Tokyo', 'clock.now'],
+    ['东京现在几点了', 'clock.now'],
+    ['send an SMS text message to a phone number', 'phone.send_sms'],
+    ['text Ada that I am late', 'phone.send_sms'],
+    ['给手机号发短信', 'phone.send_sms'],
+    ['发邮件给张三', 'mail.send_mail'],
+    ['open a web page', 'browser.new_page'],
+    ['找一个空闲时间并邀请张三', 'agenda.find_free_slots'],
+  ];
+  test.each(TOLD_APART)('beside other services: %s → %s', async (question, expected) => {
+    expect((await find(question, BESIDE))[0]).toBe(expected);
+  });
+
+  test('each act of a question has its tool among the first, also if its object is "it"', async () => {
+    expect((await find('find a free slot and text it to Ada', BESIDE)).slice(0, 3)).toEqual(
+      expect.arrayContaining(['agenda.find_free_slots', 'phone.send_sms']),
+    );
+    expect((await find('open a web page and email it', BESIDE)).slice(0, 3)).toEqual(
+      expect.arrayContaining(['browser.new_page', 'mail.send_mail']),
+    );
+  });
+
   test('Chinese and Japanese tools are found in their own language, Chinese ones in English as well', async () => {
     const servers: Shelf = {
       文档: [
