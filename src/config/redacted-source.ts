@@ -97,9 +97,9 @@ function maskLiteral(inner: string, opened: readonly Open[]): string {
   return inner.startsWith('-') ? (maskArgs([before, inner], STARS)[1] ?? '') : maskValue(name, inner, STARS);
 }
 
-/** Masks a value, whose name is part of the text in `NAME=value` and `Name: value`. */
+/** Masks a value, whose name is part of the text in `NAME=value` and `Name: value`; the scheme of a URL is no name. */
 function maskPair(name: string, inner: string): string {
-  const [, head = '', own = name, value = inner] = /^(([A-Za-z][\w-]*)\s*[=:]\s*)([\s\S]+)$/.exec(inner) ?? [];
+  const [, head = '', own = name, value = inner] = /^(([A-Za-z][\w-]*)\s*[=:]\s*)(?!\/\/)([\s\S]+)$/.exec(inner) ?? [];
   return head + maskValue(own, value, STARS);
 }
 

@@ -42,8 +42,8 @@ const HARMLESS_VALUES = [
 ];
 
 const URL_LIKE = /^[a-z][a-z\d+.-]*:\/\//i;
-/** Matches `/usr/bin`, `~/x`, `./x`, `C:\x`, lists of them, and `@scope/package`. */
-const PATH_LIKE = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/]|^@[\w.-]+\//;
+/** Matches `/usr/bin`, `~/x`, `./x`, `C:\x`, lists of them, and `@scope/package`, but not `//user:password@host`. */
+const PATH_LIKE = /^(?!\/\/[^/]*@)(?:(?:~|\.{1,2}|[A-Za-z]:)?[\\/]|@[\w.-]+\/)/;
 
 export function isCredentialName(name: string): boolean {
   return CREDENTIAL.test(name);
@@ -119,15 +119,35 @@ function leaves(name: string, value: unknown): [name: string, text: string][] {
   return entries.flatMap(([key, item]) => leaves(Array.isArray(value) ? name : key, item));
 }
 
-/** Returns the password (or a user without one), values of query and fragment, and path segments that look like a token. */
+/** Returns the password (or a user without one), values of query and fragment, and path segments that may be a key. */
 function urlParts(value: string): string[] {
   const [, user = '', password, path = '', rest = ''] =
     /^[a-z][a-z\d+.-]*:\/\/(?:([^\s/?#:@]*)(?::([^\s/?#]*))?@)?[^/?#]*([^?#]*)(.*)$/is.exec(value) ?? [];
-  const segments = path.split(/[/;,]/).flatMap((segment) => (isTokenLike(segment) ? [segment] : tokensIn(segment)));
+  const segments = path.split(/[/;,]/).flatMap((segment, index, all) => keysIn(segment, all[index - 1] ?? ''));
   const fields = [...rest.matchAll(/(?:^|[?#&;])(?:([^=?#&;]*)=)?([^=?#&;]+)/g)].flatMap(([, key = '', field = '']) =>
     isCredentialName(key) || !isHarmless(decoded(field)) ? [field] : [],
   );
   return [password ?? user, ...segments, ...fields].filter((part) => part !== '');
+}
+
+/** Paths are public, but many hosted servers have the key of the user in theirs, such as `/s/<key>/mcp` or `/token/<key>`. */
+function keysIn(segment: string, before: string): string[] {
+  const [, name = '', value = ''] = /^([^=:]*)[=:](.+)$/.exec(segment) ?? [];
+  if (value !== '') return secretParts(name, value);
+  const isNamed = KEY_NAME.test(before) && !WORD.test(segment) && !isHarmless(segment);
+  const isCalledSo = isCredentialName(segment) && !KEY_NAME.test(segment) && !AUTH_WORD.test(segment);
+  const isKey = isNamed || isCalledSo || isTokenLike(segment) || segment.split(/[-_.+~]/).some(isScrambled);
+  return isKey ? [segment] : tokensIn(segment);
+}
+
+/** Segments that only name what follows or what the endpoint does. */
+const KEY_NAME = /^(?:(?:api|access|private)[-_]?)?(?:keys?|tokens?|secrets?|passwords?|pat|pin|otp)$/i;
+const AUTH_WORD = /^(?:auth|authorize|authorization|credentials?|bearer|sig|signature|cookies?)$/i;
+
+/** True for letters and digits that alternate, such as `f6g1zk`; not for `context7` and `v1beta1`. */
+function isScrambled(piece: string): boolean {
+  if (piece.length < 5 || /^v\d+(?:alpha|beta|rc)\d*$/i.test(piece)) return false;
+  return /[a-z]\d+[a-z]|\d[a-z]+\d/i.test(piece);
 }
 
 /** Returns the secret parts of the values in `a=b; c=d` and `Name: value`; of `Name: Bearer x`, this is x. */

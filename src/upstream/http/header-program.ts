@@ -1,6 +1,7 @@
 /** Gets the headers of a server from a program of the user, such as a keychain or a vault: `headersHelper` in the config. */
 import { type ExecFileException, execFile } from 'node:child_process';
 import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
+import { secretParts } from '../../config/sensitive.ts';
 import { McpxError } from '../../errors.ts';
 import { isRecord } from '../../wire/message.ts';
 import { type Authorization, type HeaderProgram, type ServerAccess, staticAuthorization } from './authorization.ts';
@@ -70,8 +71,7 @@ function helperAuthorization({ name, headers: configured, helper }: HelpedServer
       const message = `server "${name}" does not accept the headers of its headersHelper (HTTP ${status} ${STATUS_CODES[status]})`;
       return new McpxError('auth', message, { hint: runIt(helper) });
     },
-    // Values such as "Bearer x" are secret as a whole and without the first word.
-    secrets: () => Object.values(cache.headers ?? {}).flatMap((value) => [value, value.replace(/^\S+ +/, '')]),
+    secrets: () => Object.entries(cache.headers ?? {}).flatMap(([header, value]) => secretParts(header, value)),
   };
 }
 
