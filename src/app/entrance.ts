@@ -11,7 +11,7 @@ import type { Entrance, OpenOptions, Session } from '../listen/app-api.ts';
 import { offeredKey } from '../mcp/capabilities.ts';
 import type { Observer } from '../observe/observer.ts';
 import { accessOf } from '../policy/access.ts';
-import type { Principal } from '../policy/auth.ts';
+import { type Principal, payerOf } from '../policy/auth.ts';
 import type { ArgumentChecker } from '../router/arguments.ts';
 import { createRouter, type Router, type RouterDeps } from '../router/router.ts';
 import type { ClientIdentity } from '../upstream/client-identity.ts';
@@ -117,8 +117,8 @@ export function enterFront(
   const { savings, results } = deps;
   const entrance = enterProfile(found, { downstream, ...who }, deps);
   const clientResults = downstream.stateless
-    ? results.ofRequest(found.profile.name, who.principal?.name)
-    : results.ofSession(downstream.key, who.principal?.name);
+    ? results.ofRequest(found.profile.name, who.principal?.name, payerOf(who.principal))
+    : results.ofSession(downstream.key, payerOf(who.principal));
   const isListing = () => found.catalog.isListing;
   const { subscriptions } = found;
   const client = Object.assign(entrance, { settings, subscriptions, savings, clientResults, isListing });

@@ -60,7 +60,7 @@ export function createPrincipals(most = MAX_PRINCIPALS): Principals {
   return {
     of(holder) {
       const key = fingerprintOf(holder);
-      const principal = known.get(key) ?? { name: nameOf(holder, key), ...holder.rights };
+      const principal = known.get(key) ?? { name: nameOf(holder, key), payer: payerName(holder), ...holder.rights };
       known.set(key, principal);
       fingerprints.set(principal, key);
       return principal;
@@ -83,12 +83,20 @@ function fingerprintOf({ issuer, subject, client, rights }: TokenHolder): string
 const MAX_PART = 100;
 
 /**
- * Returns the name of a principal, such as `oauth:ada@example.com/claude-web#Zk3vQ1xw`. Limits, stored results and shared
- * connections belong to a name, so its end depends on the issuer and on the rights.
+ * Returns the name of a principal, such as `oauth:ada@example.com/claude-web#Zk3vQ1xw`. Stored results and shared connections
+ * belong to a name, so its end depends on the issuer and on the rights.
  */
 function nameOf({ subject, client }: TokenHolder, fingerprint: string): string {
   const from = client === '' || client === subject ? '' : `/${plain(client)}`;
   return `${OAUTH_NAME}${plain(subject)}${from}#${fingerprint.slice(0, 8)}`;
+}
+
+/** Returns the name under which limits count: a user cannot multiply them by other clients or fewer scopes. */
+function payerName({ issuer, subject }: TokenHolder): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('base64url');
+  return `${OAUTH_NAME}${plain(subject)}#${digest.slice(0, 8)}`;
 }
 
 /** Replaces characters that would confuse a log line. */

@@ -5,7 +5,15 @@ import { sameJson } from '../config/json-data.ts';
 import type { AccessTokens, TokenCheck } from './access-tokens.ts';
 
 /** An authorized client: the token's entry without its secret, or the rights of an access token. */
-export interface Principal extends Omit<Token, 'token'> {}
+export interface Principal extends Omit<Token, 'token'> {
+  /** The name under which limits count (default: `name`); the OAuth clients of one user share their limits. */
+  payer?: string;
+}
+
+/** Returns the name under which the limits of a client count; undefined for clients without a token. */
+export function payerOf(principal: Pick<Principal, 'name' | 'payer'> | undefined): string | undefined {
+  return principal?.payer ?? principal?.name;
+}
 
 export interface Authenticator {
   /** False if no token and no OAuth is configured; then every client on loopback is admitted. */

@@ -9,7 +9,11 @@ test('a renewed token has the same principal; another issuer, subject, client or
   const principals = createPrincipals();
   const ada = principals.of(ADA);
   expect(principals.of({ ...ADA, rights: { ...RIGHTS } })).toBe(ada);
-  expect(ada).toEqual({ name: expect.stringMatching(/^oauth:ada\/web#[\w-]{8}$/), ...RIGHTS });
+  expect(ada).toEqual({
+    name: expect.stringMatching(/^oauth:ada\/web#[\w-]{8}$/),
+    payer: expect.stringMatching(/^oauth:ada#[\w-]{8}$/),
+    ...RIGHTS,
+  });
   const others = [
     { issuer: 'https://b.example' },
     { subject: 'bob' },
@@ -20,6 +24,8 @@ test('a renewed token has the same principal; another issuer, subject, client or
   ].map((more) => principals.of({ ...ADA, ...more }));
   expect(new Set([ada, ...others].map(({ name }) => name)).size).toBe(7);
   expect(new Set([ada, ...others].map((one) => principals.fingerprint(one))).size).toBe(7);
+  // The limits of a user do not multiply with clients and scopes.
+  expect(others.map((one) => one.payer === ada.payer)).toEqual([false, false, true, true, true, true]);
 });
 
 test('fingerprints are the same in another process', () => {

@@ -36,13 +36,13 @@ export interface ClientResults {
 }
 
 export interface ResultStore {
-  /** The results of one session, which are dropped with it. All sessions of a token share the token's limit. */
-  ofSession(key: string, token: string | undefined): ClientResults;
+  /** The results of one session, which are dropped with it. All sessions of a payer share its limit. */
+  ofSession(key: string, payer: string | undefined): ClientResults;
   /**
    * The results of clients without a session. They outlive the request and belong to a profile and a token. Without a
    * token only the random id protects a result, so these results are never listed.
    */
-  ofRequest(profile: string, token: string | undefined): ClientResults;
+  ofRequest(profile: string, token: string | undefined, payer?: string): ClientResults;
   /** Drops all results. */
   close(): void;
 }
@@ -66,14 +66,14 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
   const entries = createEntries({ maxBytes, life: RESULT_LIFE, now });
   const space: Space = { entries, folder, memory: { left: maxMemory } };
   return {
-    ofSession(key, token) {
-      const owner = { key: `session ${key}`, party: partyOf(token) };
+    ofSession(key, payer) {
+      const owner = { key: `session ${key}`, party: partyOf(payer) };
       // The id is short, because models copy it, and random, so that an id of an earlier session is invalid here.
       const own = createOwnResults(owner, space, () => `r${randomBytes(4).readUInt32BE().toString(36)}`);
       return { ...own, list: () => entries.of(owner).filter(({ cell }) => cell !== undefined) };
     },
-    ofRequest(profile, token) {
-      const owner = { key: `request ${JSON.stringify([profile, token ?? null])}`, party: partyOf(token) };
+    ofRequest(profile, token, payer = token) {
+      const owner = { key: `request ${JSON.stringify([profile, token ?? null])}`, party: partyOf(payer) };
       const own = createOwnResults(owner, space, () => randomBytes(16).toString('base64url'));
       // Results of a token outlive the request.
       return { ...own, list: () => [], clear: () => undefined };
@@ -82,8 +82,8 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
   };
 }
 
-function partyOf(token: string | undefined): string {
-  return token === undefined ? 'nobody' : `token ${token}`;
+function partyOf(payer: string | undefined): string {
+  return payer === undefined ? 'nobody' : `token ${payer}`;
 }
 
 /** The places of results. */

@@ -2,6 +2,7 @@
 
 import { gauge } from '../../observe/metrics.ts';
 import { CONTENT_TYPE, prometheusText } from '../../observe/prometheus.ts';
+import { payerOf } from '../../policy/auth.ts';
 import { sendError } from '../http/error-response.ts';
 import { sendText } from '../http/http-response.ts';
 import type { Serve, Served } from '../http/route.ts';
@@ -14,11 +15,12 @@ const MAX_OWN = 20;
 
 /** Sends the current status as the first event, so that no event is missed in between. */
 export const serveEvents: Serve = ({ response, principal }, { gateway, live }) => {
-  const own = principal === undefined ? 0 : [...live.values()].filter((other) => other === principal).length;
+  const payer = payerOf(principal);
+  const own = payer === undefined ? 0 : [...live.values()].filter((other) => payerOf(other) === payer).length;
   const later = { 'Retry-After': '30' };
   if (own >= MAX_OWN) {
     const hint = `close one of them: a token may have ${MAX_OWN}`;
-    return sendError(response, 429, { message: `token "${principal?.name}" has too many event streams`, hint }, later);
+    return sendError(response, 429, { message: `token "${payer}" has too many event streams`, hint }, later);
   }
   if (live.size >= MAX_STREAMS) return sendError(response, 503, 'too many event streams', later);
   const stream = new EventStream();

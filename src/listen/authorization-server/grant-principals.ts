@@ -30,7 +30,10 @@ export function createGrantPrincipals(credentials: () => Credentials, prefix: st
       const { rights } = credential;
       // The rights of the token may have become fewer since.
       const profiles = grant.profiles.filter((name) => rights.profiles?.includes(name) ?? true);
-      const next: Principal = { ...rights, name: `${prefix}${credential.token ?? 'password'}#${grant.id}`, profiles };
+      const { token } = credential;
+      const user = `${prefix}${token ?? 'password'}`;
+      // A user cannot multiply the limits of a token by signing in with more clients.
+      const next: Principal = { ...rights, name: `${user}#${grant.id}`, payer: token ?? user, profiles };
       const before = known.get(grant.id);
       const principal = before !== undefined && sameJson(before, next) ? before : next;
       known.set(grant.id, principal);

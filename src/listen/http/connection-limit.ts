@@ -2,7 +2,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../observe/log.ts';
-import type { Principal } from '../../policy/auth.ts';
+import { type Principal, payerOf } from '../../policy/auth.ts';
 import { bareAnswer } from './client-errors.ts';
 
 export interface ConnectionsOptions {
@@ -52,7 +52,7 @@ export function boundConnections(server: Server, options: ConnectionsOptions): C
   /** Connections without an admitted request, the oldest first. */
   const strangers = new Set<Socket>();
   /** The other connections by token; without tokens they are all in one set. */
-  const members = new Map<Principal | undefined, Set<Socket>>();
+  const members = new Map<string | undefined, Set<Socket>>();
   const warn = createWarning(options);
   let count = 0;
   // Node closes connections beyond this without a response.
@@ -68,10 +68,10 @@ export function boundConnections(server: Server, options: ConnectionsOptions): C
   };
   const forget = (socket: Socket) => {
     if (strangers.delete(socket)) count -= 1;
-    for (const [principal, own] of members) {
+    for (const [payer, own] of members) {
       if (!own.delete(socket)) continue;
       count -= 1;
-      if (own.size === 0) members.delete(principal);
+      if (own.size === 0) members.delete(payer);
     }
   };
   /** Removes the socket at once, because its `close` event comes later. */
@@ -102,13 +102,14 @@ export function boundConnections(server: Server, options: ConnectionsOptions): C
   return {
     accepted(socket, principal) {
       if (!strangers.has(socket)) return true;
-      const own = members.get(principal) ?? new Set();
-      const isOver = principal !== undefined && own.size >= Math.ceil(most * SHARE);
+      const payer = payerOf(principal);
+      const own = members.get(payer) ?? new Set();
+      const isOver = payer !== undefined && own.size >= Math.ceil(most * SHARE);
       const idle = isOver ? longestIdle(own) : undefined;
       if (isOver && idle === undefined) return false;
       strangers.delete(socket);
       own.add(socket);
-      members.set(principal, own);
+      members.set(payer, own);
       if (idle !== undefined) close(idle);
       return true;
     },

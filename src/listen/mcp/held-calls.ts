@@ -1,7 +1,7 @@
 /** Calls that wait for input: an `input_required` result goes to the client, the answers come with its next request. */
 import { randomBytes } from 'node:crypto';
 import { cancelled } from '../../errors.ts';
-import type { Principal } from '../../policy/auth.ts';
+import { type Principal, payerOf } from '../../policy/auth.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
 import type { RequestOptions } from '../../wire/peer.ts';
 
@@ -86,13 +86,14 @@ export function createHeldCalls({ maxHeld = MAX_HELD } = {}): HeldCalls {
 
 /** Returns the oldest call of the client with the most calls, so that no client can displace those of others. */
 function superfluous(held: ReadonlyMap<string, { origin: Origin }>): string {
-  const byOwner = new Map<Principal | undefined, string[]>();
+  const byPayer = new Map<string | undefined, string[]>();
   for (const [state, { origin }] of held) {
-    const own = byOwner.get(origin.principal);
-    if (own === undefined) byOwner.set(origin.principal, [state]);
+    const payer = payerOf(origin.principal);
+    const own = byPayer.get(payer);
+    if (own === undefined) byPayer.set(payer, [state]);
     else own.push(state);
   }
-  const [most = []] = [...byOwner.values()].sort((one, other) => other.length - one.length);
+  const [most = []] = [...byPayer.values()].sort((one, other) => other.length - one.length);
   return most[0] ?? '';
 }
 

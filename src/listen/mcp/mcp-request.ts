@@ -6,7 +6,7 @@ import { RPC_CODES } from '../../errors.ts';
 import { furtherCalls } from '../../front/compact/dialect.ts';
 import type { Downstream } from '../../front/front-interface.ts';
 import type { Log } from '../../observe/log.ts';
-import { mayUseProfile, type Principal } from '../../policy/auth.ts';
+import { mayUseProfile, type Principal, payerOf } from '../../policy/auth.ts';
 import { NO_RATE, type Rate } from '../../policy/rate-limit.ts';
 import { addressHolder, nameOfHolder, type Shares, sessionHolder, tokenHolder } from '../../policy/shares.ts';
 import { type Id, INVALID_REQUEST, isRequest } from '../../wire/message.ts';
@@ -140,7 +140,7 @@ function chargeBatch({ messages }: Posted, who: Parameters<typeof withinRate>[0]
   const requests = messages.filter(isRequest);
   if (!withinRate(who, rate, requests.length - 1)) return false;
   const more = requests.reduce((sum, message) => sum + furtherCalls(message), 0);
-  if (more > 0) rate.charge(who.principal?.name ?? '', more);
+  if (more > 0) rate.charge(payerOf(who.principal) ?? '', more);
   return true;
 }
 
@@ -186,7 +186,8 @@ function bodyHolder({ request, principal }: Receiving, { sessions }: Pick<McpDep
 
 /** Returns the client that a request without a session counts for. */
 export function holderOf({ request, principal }: Pick<McpRequest, 'request' | 'principal'>): string {
-  return principal ? tokenHolder(principal.name) : addressHolder(plainAddress(request.socket.remoteAddress));
+  const payer = payerOf(principal);
+  return payer === undefined ? addressHolder(plainAddress(request.socket.remoteAddress)) : tokenHolder(payer);
 }
 
 /**
@@ -210,7 +211,7 @@ export function withinRate(
   rate: Rate,
   count = 1,
 ): boolean {
-  const wait = count > 0 ? rate.take(principal?.name ?? '', count) : undefined;
+  const wait = count > 0 ? rate.take(payerOf(principal) ?? '', count) : undefined;
   if (wait === undefined) return true;
   const message = `too many requests: try again in ${wait} s`;
   rejectRequest(response, 429, { message, rpc: RPC_CODES.overloaded }, { 'Retry-After': String(wait) });

@@ -1,7 +1,7 @@
 /** All sessions of the HTTP listener: their owners, their limits, and the end of idle ones. */
 import { randomBytes } from 'node:crypto';
 import type { Settings } from '../../config/config.ts';
-import type { Principal } from '../../policy/auth.ts';
+import { type Principal, payerOf } from '../../policy/auth.ts';
 
 /** The properties of a session that the limits depend on. */
 export interface SessionEntry {
@@ -82,8 +82,9 @@ class SessionTable<M extends SessionEntry> implements Sessions<M> {
   room(principal: Principal | undefined): Full | undefined {
     const { sessionsPerToken, maxSessions } = this.#limits;
     const counts = this.#countSessions();
-    const own = counts.get(principal) ?? 0;
-    const isOwn = (member: M) => member.principal === principal;
+    const payer = payerOf(principal);
+    const own = counts.get(payer) ?? 0;
+    const isOwn = (member: M) => payerOf(member.principal) === payer;
     if (principal !== undefined && own >= sessionsPerToken)
       return this.#full(429, 'this token has too many sessions', isOwn);
     if (this.#members.size < maxSessions) return undefined;
@@ -91,8 +92,9 @@ class SessionTable<M extends SessionEntry> implements Sessions<M> {
     // has more.
     const candidates = this.#idle();
     const [idlest] = candidates
-      .filter(({ member }) => (counts.get(member.principal) ?? 0) >= own)
-      .sort((a, b) => (counts.get(b.member.principal) ?? 0) - (counts.get(a.member.principal) ?? 0));
+      .map((entry) => ({ member: entry.member, count: counts.get(payerOf(entry.member.principal)) ?? 0 }))
+      .filter(({ count }) => count >= own)
+      .sort((a, b) => b.count - a.count);
     if (idlest === undefined && candidates.length > 0)
       return this.#full(429, 'all sessions of this token are in use, and there is room for no more', isOwn);
     if (idlest === undefined) return this.#full(503, 'there are too many sessions, all of them in use', () => true);
@@ -136,10 +138,12 @@ class SessionTable<M extends SessionEntry> implements Sessions<M> {
     return [...this.#members.values()].filter(({ member }) => !member.busy).sort((a, b) => a.used - b.used);
   }
 
-  #countSessions(): Map<Principal | undefined, number> {
-    const counts = new Map<Principal | undefined, number>();
-    for (const { member } of this.#members.values())
-      counts.set(member.principal, (counts.get(member.principal) ?? 0) + 1);
+  #countSessions(): Map<string | undefined, number> {
+    const counts = new Map<string | undefined, number>();
+    for (const { member } of this.#members.values()) {
+      const payer = payerOf(member.principal);
+      counts.set(payer, (counts.get(payer) ?? 0) + 1);
+    }
     return counts;
   }
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:
 import { connect as connectSocket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { until } from '../../setup/until.ts';
-import { closeAll, connect, send, token } from '../harness.ts';
+import { BOTH, closeAll, connect, rpc, send, token } from '../harness.ts';
 import { Browser, listTools, PASSWORD, post, REDIRECT, register, requestOf, serve, signIn, TOKENS } from './browser.ts';
 
 afterEach(closeAll);
@@ -537,6 +537,23 @@ describe('addresses', () => {
     expect((await fetch(`${base}/.well-known/oauth-authorization-server`)).status).toBe(404);
     expect((await fetch(`${base}/authorize`)).status).toBe(400);
   });
+});
+
+test('several clients of one user share the limits of the token that the user entered; the token itself counts too', async () => {
+  const { base } = await serve({ http: { sessionsPerToken: 2 } });
+  const entered = { secret: 'token-of-ci' };
+  const [one, other, stranger] = [
+    await signIn({ base }, entered),
+    await signIn({ base }, entered),
+    await signIn({ base }),
+  ];
+  const bearers = [one, other, one, stranger].map(({ tokens }) => tokens.access_token);
+  const begin = (bearer: string) =>
+    send(`${base}/mcp`, { body: rpc('initialize', {}), headers: { ...BOTH, authorization: `Bearer ${bearer}` } });
+  const statuses: number[] = [];
+  for (const bearer of [...bearers.slice(0, 3), 'token-of-ci', ...bearers.slice(3)])
+    statuses.push((await begin(bearer)).status);
+  expect(statuses).toEqual([200, 200, 429, 429, 200]);
 });
 
 describe('the store', () => {
