@@ -113,6 +113,7 @@ export function measureCall() {
   return inNewFolder((folder) =>
     withMcpx({ folder, front: 'aggregate' }, async ({ tell, call }) => {
       await call(WARM_UP);
+      await delay(WRITTEN);
       await tell('begin');
       await call(1);
       return tell('end');
