@@ -158,7 +158,7 @@ test('only the router sends requests to a connection, beside the catalog that li
   const folders = new Set(able.map(({ path }) => path.split('/')[0]));
   expect([...folders].sort()).toEqual(['catalog', 'router']);
   const senders = able.filter(({ code }) => /\.request\(/.test(code)).map(({ path }) => path);
-  expect(senders).toEqual(['catalog/listing.ts', 'router/dispatch.ts', 'router/subscriptions.ts']);
+  expect(senders).toEqual(['catalog/listing.ts', 'router/background-request.ts', 'router/dispatch.ts']);
 });
 
 test('fronts and listeners import only types from upstream/', () => {

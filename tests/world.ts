@@ -30,6 +30,7 @@ import { createShares } from '../src/policy/shares.ts';
 import { createAdmission } from '../src/router/admission.ts';
 import { createArgumentChecker } from '../src/router/arguments.ts';
 import { createRouter, type Router } from '../src/router/router.ts';
+import { createSessionLogLevels } from '../src/router/session-log-levels.ts';
 import { createSubscriptions } from '../src/router/subscriptions.ts';
 import type { CallOptions } from '../src/upstream/call-options.ts';
 import type { Connection } from '../src/upstream/connection-interface.ts';
@@ -105,7 +106,6 @@ export function createWorld(
   const pool = {
     get: (name: string) => connections.get(name),
     all: () => [...connections.values()],
-    rootsChanged: () => undefined,
   };
   const log = createLog({ level: 'debug', write: (line) => logged.push(line) });
   const { lock: mode } = settings;
@@ -137,12 +137,15 @@ export function createWorld(
   };
   const router = session('k');
   const subscriptions = createSubscriptions({ pool, log });
+  const logLevels = createSessionLogLevels({ pool, log });
   const ledger = createLedger();
   const deps = {
     router,
     identity: { key: 'k', capabilities: {} },
     settings,
     subscriptions,
+    logLevels,
+    rootsChanged: () => undefined,
     savings: createSavings(ledger),
     clientResults: createResultStore({ maxBytes: () => settings.limits.resultStore }).ofSession('k', undefined),
     search: createToolSearch(),

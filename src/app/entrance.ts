@@ -120,8 +120,10 @@ export function enterFront(
     ? results.ofRequest(found.profile.name, who.principal?.name, payerOf(who.principal))
     : results.ofSession(downstream.key, payerOf(who.principal));
   const isListing = () => found.catalog.isListing;
-  const { subscriptions } = found;
-  const client = Object.assign(entrance, { settings, subscriptions, savings, clientResults, isListing });
+  const { subscriptions, logLevels, pool } = found;
+  const rootsChanged = () => pool.rootsChanged(downstream.key);
+  const own = { settings, subscriptions, logLevels, savings, clientResults, rootsChanged, isListing };
+  const client = Object.assign(entrance, own);
   const front = openSession(
     frontOf(found, kind ?? found.profile.front ?? settings.front.kind, deps),
     client,

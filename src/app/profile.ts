@@ -1,4 +1,4 @@
-/** A running profile: its pool, catalog and access rules, and the routing of their events. */
+/** A running profile: its pool, catalog and access rules. */
 import { Catalog } from '../catalog/catalog.ts';
 import type { CatalogStore } from '../catalog/catalog-store.ts';
 import type { FailureStore } from '../catalog/failure-store.ts';
@@ -17,7 +17,7 @@ import type { Ledger } from '../observe/savings-totals.ts';
 import type { Usage } from '../observe/usage.ts';
 import { type Access, createAccess } from '../policy/access.ts';
 import type { Admission } from '../router/admission.ts';
-import { answerQuestion, mayHear, passToCall } from '../router/server-requests.ts';
+import { createSessionLogLevels, type SessionLogLevels } from '../router/session-log-levels.ts';
 import { createSignInOffers, type OfferSignIn } from '../router/sign-in-page.ts';
 import { createSubscriptions, type Subscriptions } from '../router/subscriptions.ts';
 import { createTaskOwners, type TaskOwners } from '../router/task-owners.ts';
@@ -28,12 +28,14 @@ import type { ChildRecords } from '../upstream/process/orphans.ts';
 import type { StderrFiles } from '../upstream/process/stderr-file.ts';
 import type { PoolChange } from '../upstream/sharing/pool-entry.ts';
 import { beginnerOf } from './begin-sign-in.ts';
+import { createProfileEvents } from './profile-events.ts';
 
 export interface ProfileRuntime {
   profile: Profile;
   pool: Pool;
   catalog: Catalog;
   subscriptions: Subscriptions;
+  logLevels: SessionLogLevels;
   tasks: TaskOwners;
   access: Access;
   policy: Settings['policy'];
@@ -104,41 +106,8 @@ export function runProfile(
     stderr,
     authorize: oauth?.authorization,
     attended,
-    events: {
-      notification: (heard, connection) => {
-        const { method, params } = heard;
-        const { name: server } = connection;
-        for (const one of pool.affected(connection)) catalog.noticed(server, method, one);
-        const passed = passToCall(heard, connection);
-        if (passed === 'dropped')
-          log.debug(`${method} is dropped: it may be about calls of several tokens`, { server });
-        if (passed !== undefined) return;
-        for (const session of sessions)
-          if (mayHear(method, session, connection) && pool.serves(connection, session.key))
-            session.onNotification(server, method, params, connection);
-      },
-      request: (request, incoming, connection) => {
-        const { name: server } = connection;
-        const client = pool.clientOf(connection);
-        const only = client === undefined ? undefined : [...sessions].find(({ key }) => key === client);
-        return answerQuestion(
-          server,
-          request,
-          incoming,
-          only && ((...asked) => only.onServerRequest(server, ...asked)),
-        );
-      },
-      state: (state, connection) => {
-        const { name: server } = connection;
-        const reason = 'reason' in state ? state.reason : undefined;
-        observer.emit({ type: 'state', profile: own, server, state: state.kind, reason });
-        if ('failure' in state) failures?.record(connection.spec, state.failure);
-        if (state.kind !== 'ready') return;
-        failures?.clear(connection.spec);
-        for (const one of pool.affected(connection)) catalog.connected(server, one);
-        subscriptions.connected(connection);
-      },
-    },
+    isSubscribed: (connection) => running.subscriptions.isOn(connection),
+    events: createProfileEvents({ running: () => running, observer, failures, log }),
   });
   const catalog = new Catalog({
     servers: profile.servers,
@@ -157,13 +126,14 @@ export function runProfile(
     },
   });
   const subscriptions = createSubscriptions({ pool, log });
+  const logLevels = createSessionLogLevels({ pool, log });
   const { policy } = settings;
   const access = createAccess({ profile, policy });
   const search = createToolSearch(prior);
   const tasks = createTaskOwners();
   const rules = { access, policy, admission, pins };
   const running: ProfileRuntime = {
-    ...{ ...rules, search, profile, pool, catalog, subscriptions, tasks, fronts: new Map(), sessions },
+    ...{ ...rules, search, profile, pool, catalog, subscriptions, logLevels, tasks, fronts: new Map(), sessions },
     offerSignIn: oauth && createSignInOffers(beginnerOf(oauth, () => running.profile.servers, settings)),
   };
   return running;

@@ -91,7 +91,7 @@ class OpenSession implements ClientSession {
     if (method === 'notifications/initialized') this.#arrive();
     if (method !== 'notifications/roots/list_changed') return;
     this.#roots.forget();
-    this.#client.subscriptions.rootsChanged(this.#client.identity.key);
+    this.#client.rootsChanged();
   }
 
   changed(kinds: Iterable<ListKind>, server?: string): void {
@@ -122,6 +122,7 @@ class OpenSession implements ClientSession {
     this.#ready.open();
     this.#changes.close();
     this.#client.clientResults.clear();
+    this.#client.logLevels.leave(this.#client.identity.key);
     this.#client.subscriptions.leave(this.#client.identity.key);
   }
 
@@ -129,7 +130,7 @@ class OpenSession implements ClientSession {
   #arrive(): void {
     if (this.#hasArrived) return;
     this.#hasArrived = true;
-    this.#client.subscriptions.join(this.#client.identity.key);
+    this.#client.logLevels.join(this.#client.identity.key);
     this.#ready.open();
   }
 

@@ -7,6 +7,7 @@ import type { ToolSearch } from '../catalog/search/search.ts';
 import type { FrontKind, Settings } from '../config/config.ts';
 import type { Inputs } from '../mcp/multi-round-trip.ts';
 import type { RequestContext, Router, ToolResult } from '../router/router.ts';
+import type { SessionLogLevels } from '../router/session-log-levels.ts';
 import type { Subscriptions } from '../router/subscriptions.ts';
 import type { ClientIdentity } from '../upstream/client-identity.ts';
 import type { ConnectionInfo } from '../upstream/connection-interface.ts';
@@ -58,6 +59,7 @@ export interface ClientDeps {
   identity: ClientIdentity;
   settings: Settings;
   subscriptions: Subscriptions;
+  logLevels: SessionLogLevels;
   /** Counts the characters that a client reads, with and without mcpx. */
   savings: Savings;
   /** Stores the results of this client that are too large to send. */
@@ -70,6 +72,8 @@ export interface ClientDeps {
   listed(wait?: number, lists?: 'tools' | 'all'): Promise<void>;
   /** Lists a server again for this client, for a name that the catalog does not have. */
   verify(server: string, wanted?: Wanted): Promise<void>;
+  /** Tells the servers that run for this client that its roots have changed. */
+  rootsChanged(): void;
   /** True while servers are listed for the first time. */
   isListing?(): boolean;
 }

@@ -12,8 +12,8 @@ interface Receiver extends Pick<Downstream, 'notify'> {
 }
 
 /** Returns false for a log message below the level that the client has set. */
-export function isWanted({ subscriptions, identity }: Client, method: string, params: Params = {}): boolean {
-  return method !== 'notifications/message' || subscriptions.hears(params.level, identity.key);
+export function isWanted({ logLevels, identity }: Client, method: string, params: Params = {}): boolean {
+  return method !== 'notifications/message' || logLevels.hears(params.level, identity.key);
 }
 
 /** Passes a notification of a server to the client if it concerns the client. */

@@ -93,18 +93,10 @@ function rewriteContents(
 }
 
 async function subscribe(params: Params, way: RequestContext, client: Client): Promise<unknown> {
-  const { subscriptions, identity } = client;
   const resource = await locateResource(params.uri, way, client);
-  const known = subscriptions.wanted(resource, identity.key) !== undefined;
-  // This precedes the response, because the first notification may arrive together with it.
-  const routed: Forward['routed'] = (via) =>
-    subscriptions.subscribe(resource, { client, asked: String(params.uri), via });
-  try {
-    return await requestResource({ resource, params, method: 'resources/subscribe', routed }, way, client);
-  } catch (error) {
-    if (!known) subscriptions.unsubscribe(resource, identity.key);
-    throw error;
-  }
+  return client.subscriptions.subscribe(resource, { client, asked: String(params.uri) }, (routed) =>
+    requestResource({ resource, params, method: 'resources/subscribe', routed }, way, client),
+  );
 }
 
 async function unsubscribe(params: Params, way: RequestContext, client: Client): Promise<unknown> {
@@ -116,7 +108,7 @@ async function unsubscribe(params: Params, way: RequestContext, client: Client):
 
 async function setLevel({ level }: Params, _: RequestContext, client: Client): Promise<unknown> {
   if (!isLogLevel(level)) throw new RpcError(INVALID_PARAMS, `Invalid log level: ${asName(level)}`);
-  client.subscriptions.setLevel(level, client.identity.key);
+  client.logLevels.set(level, client.identity.key);
   client.identity = { ...client.identity, logLevel: level };
   return {};
 }

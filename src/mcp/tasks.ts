@@ -1,4 +1,4 @@
-/** Tasks: the id, status and lifetime of a task in a result or a notification, in either era, and the requests that outlive their result. */
+/** Tasks: the id, status and lifetime of a task in a result or a notification, in either era, and the requests that concern tasks. */
 import { isRecord, type Params } from '../wire/message.ts';
 
 /** The extension that defines tasks in the modern era. */
@@ -38,9 +38,7 @@ export function taskIn(said: unknown): Task | undefined {
   };
 }
 
-const SUBSCRIBING: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
-
-/** Returns true if a request concerns a task or a subscription, which outlives the result. */
-export function isLasting(method: string, params: Params | undefined): boolean {
-  return params?.task !== undefined || SUBSCRIBING.has(method) || method.startsWith('tasks/');
+/** Returns true if a request begins a task or is about one. */
+export function concernsTask(method: string, params: Params | undefined): boolean {
+  return params?.task !== undefined || method.startsWith('tasks/');
 }

@@ -1,245 +1,209 @@
-/** Resource subscriptions and log levels of the downstream sessions, applied to the upstream connections. */
+/** Resource subscriptions of the downstream sessions: the only owner of them, and the only place that renews them. */
 import { isWithin, type Located } from '../catalog/exposed-uris.ts';
-import { McpxError, messageOf } from '../errors.ts';
-import { LEVELS, type LogLevel, levelRank } from '../mcp/log-levels.ts';
+import { McpxError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Connection, ConnectionInfo } from '../upstream/connection-interface.ts';
 import type { ClientIdentity, Pool } from '../upstream/pool.ts';
-import type { Params } from '../wire/message.ts';
+import { requestInBackground } from './background-request.ts';
 
 export interface Subscriptions {
   /**
-   * Registers a subscription; the caller sends `resources/subscribe` itself. Throws overloaded above
-   * `MAX_SUBSCRIPTIONS`.
+   * Registers a subscription when `send` has selected a connection, and removes it again if its request fails: the
+   * first notification may arrive together with the response. Throws overloaded above `MAX_SUBSCRIPTIONS`.
    */
-  subscribe(resource: Located, wish: Wish): void;
+  subscribe(resource: Located, subscriber: Subscriber, send: SendSubscribe): Promise<unknown>;
   /**
-   * Removes a subscription. Returns the connection to send `resources/unsubscribe` on; undefined if other sessions
-   * still use it.
+   * Removes a subscription. Returns the connection to send `resources/unsubscribe` on; undefined if the server does not
+   * know the subscription or other sessions still use it.
    */
   unsubscribe(resource: Located, holder: string): Connection | undefined;
   /** The URI that the session subscribed with, on connection `spoke` if given; undefined if it is not subscribed. */
   wanted(resource: Located, holder: string, spoke?: ConnectionInfo): string | undefined;
   /** True if the session is subscribed to a resource that contains this one. */
   wantsWhole(resource: Located, holder: string, spoke?: ConnectionInfo): boolean;
-  /** Registers a session; until it sets a log level, it receives all log messages. */
-  join(holder: string): void;
-  /**
-   * Sets the log level of a session. A connection that several sessions share gets the least severe level of all of
-   * them.
-   */
-  setLevel(level: LogLevel, holder: string): void;
-  /** True if the session receives log messages of this level; without a level of its own it receives all. */
-  hears(level: unknown, holder: string): boolean;
-  /** Handles a change of the session's roots, and tells the connections that serve this session alone. */
-  rootsChanged(holder: string): void;
+  /** True if a session is subscribed to a resource on this connection. */
+  isOn(connection: Connection): boolean;
   /** Removes a session, and unsubscribes from the resources that no other session is subscribed to. */
   leave(holder: string): void;
   /** Moves the subscriptions of servers that were replaced or removed to the connections that take their place. */
   replaced(servers: readonly string[]): void;
   /**
-   * Sends the log level and the pending subscriptions to an upstream that has just connected. A connection renews its
-   * earlier subscriptions itself.
+   * Subscribes to the resources that sessions on this connection wait for and that its server was not asked for yet.
+   * Called when the connection is ready, and when a session moves to it.
    */
-  connected(connection: Connection): void;
+  renew(connection: Connection): void;
 }
 
-/** Maximum number of subscriptions of one session. */
-const MAX_SUBSCRIPTIONS = 1000;
+/** Sends `resources/subscribe`; calls `routed` with the connection before it sends. */
+export type SendSubscribe = (routed: (via: Connection) => void) => Promise<unknown>;
 
-interface Wish {
+export interface Subscriber {
   /** The session, whose identity may change while it is subscribed. */
   client: { readonly identity: ClientIdentity };
   /** The URI in the client's request. */
   asked: string;
+}
+
+/** Maximum number of subscriptions of one session. */
+const MAX_SUBSCRIPTIONS = 1000;
+/** Stands for the conversation while the request of the client is under way. */
+const REQUESTED = 'requested';
+
+interface Subscription extends Subscriber {
   /**
    * The connection that carries the subscription, since a server may have one connection per session. Undefined while
-   * it is lost and not replaced yet.
+   * no connection takes the place of a removed one.
    */
   via: Connection | undefined;
+  /** The id of the conversation in which the server was asked; another conversation needs another request. */
+  conversation: string | undefined;
 }
 
 export interface SubscriptionsDeps {
-  pool: Pick<Pool, 'all' | 'get' | 'rootsChanged'>;
+  pool: Pick<Pool, 'get'>;
   log: Log;
 }
 
 export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
-  return new SubscriptionTable(deps, new LogLevels(deps));
+  return new SubscriptionTable(deps);
 }
 
-/** Sends a request to a connection that is ready; others get the current state when they connect. */
-function tell(connection: Connection, method: string, params: Params, log: Log): void {
-  if (connection.state.kind !== 'ready') return;
-  connection.request(method, params).catch((error: unknown) => {
-    log.debug(`${method} was refused: ${messageOf(error)}`, { server: connection.name });
-  });
+interface Resource extends Located {
+  /** The subscription of each session. */
+  holders: Map<string, Subscription>;
 }
 
-/** The log levels of the sessions, and those that the servers were told. */
-class LogLevels {
+class SubscriptionTable implements Subscriptions {
   readonly #deps: SubscriptionsDeps;
-  /** The log level of each session; undefined if it has not set one. */
-  readonly #levels = new Map<string, number | undefined>();
-  /** The level last sent on each connection. Before mcpx sends one, the server uses its own default. */
-  readonly #told = new WeakMap<Connection, number>();
+  readonly #resources = new Map<string, Resource>();
+  /** Number of subscriptions of each session. */
+  readonly #counts = new Map<string, number>();
 
   constructor(deps: SubscriptionsDeps) {
     this.#deps = deps;
   }
 
-  join(holder: string): void {
-    if (this.#levels.has(holder)) return;
-    this.#levels.set(holder, undefined);
-    this.#tellAll();
+  async subscribe(resource: Located, subscriber: Subscriber, send: SendSubscribe): Promise<unknown> {
+    const { key: holder } = subscriber.client.identity;
+    const before = this.#find(resource, holder);
+    let added: Subscription | undefined;
+    try {
+      const result = await send((via) => {
+        added = { ...subscriber, via, conversation: REQUESTED };
+        this.#add(resource, holder, added);
+      });
+      // A reload may have moved the subscription meanwhile.
+      if (added?.conversation === REQUESTED) added.conversation = carrierOf(added)?.handshake?.conversation;
+      return result;
+    } catch (error) {
+      if (added !== undefined && this.#find(resource, holder) === added) {
+        if (before === undefined) this.unsubscribe(resource, holder);
+        else this.#add(resource, holder, before);
+      }
+      throw error;
+    }
   }
 
-  set(level: LogLevel, holder: string): void {
-    this.#levels.set(holder, levelRank(level));
-    this.#tellAll(holder);
-  }
-
-  hears(level: unknown, holder: string): boolean {
-    return levelRank(level) >= (this.#levels.get(holder) ?? 0);
-  }
-
-  leave(holder: string): void {
-    if (this.#levels.delete(holder)) this.#tellAll();
-  }
-
-  connected(connection: Connection): void {
-    this.#told.delete(connection);
-    this.#tell(connection);
-  }
-
-  /** Updates the shared connections, and those of this session. */
-  #tellAll(holder = ''): void {
-    for (const connection of this.#deps.pool.all()) if (isFor(holder, connection)) this.#tell(connection);
-  }
-
-  /** Sends the log level. A connection with an owner uses the level of that session only. */
-  #tell(connection: Connection): void {
-    const { owner, handshake } = connection;
-    if (handshake?.capabilities.logging === undefined) return;
-    const before = this.#told.get(connection);
-    const wanted = owner === undefined ? [...this.#levels.values()] : [this.#levels.get(owner)];
-    // Without any session the level stays as it is, until the next session sets one.
-    if (wanted.length === 0 || (before === undefined && wanted.every((rank) => rank === undefined))) return;
-    const rank = Math.min(...wanted.map((rank) => rank ?? 0));
-    if (rank === before) return;
-    this.#told.set(connection, rank);
-    tell(connection, 'logging/setLevel', { level: LEVELS[rank] }, this.#deps.log);
-  }
-}
-
-class SubscriptionTable implements Subscriptions {
-  readonly #deps: SubscriptionsDeps;
-  readonly #levels: LogLevels;
-  readonly #resources = new Map<string, Located & { holders: Map<string, Wish> }>();
-  /** Number of subscriptions of each session. */
-  readonly #counts = new Map<string, number>();
-
-  constructor(deps: SubscriptionsDeps, levels: LogLevels) {
-    this.#deps = deps;
-    this.#levels = levels;
-  }
-
-  subscribe(resource: Located, wish: Wish): void {
-    const { key: holder } = wish.client.identity;
-    const entry = this.#resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Wish>() };
-    const count = (this.#counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
-    if (count > MAX_SUBSCRIPTIONS) throw tooMany();
-    this.#counts.set(holder, count);
-    entry.holders.set(holder, wish);
-    this.#resources.set(keyOf(resource), entry);
-  }
-
-  /** Removes a subscription; returns its connection if no other session uses the same subscription there. */
   unsubscribe(resource: Located, holder: string): Connection | undefined {
     const entry = this.#resources.get(keyOf(resource));
-    const wish = entry?.holders.get(holder);
-    if (entry === undefined || wish === undefined) return undefined;
+    const subscription = entry?.holders.get(holder);
+    if (entry === undefined || subscription === undefined) return undefined;
     entry.holders.delete(holder);
     this.#counts.set(holder, (this.#counts.get(holder) ?? 0) - 1);
     if (entry.holders.size === 0) this.#resources.delete(keyOf(resource));
-    return [...entry.holders.values()].some(({ via }) => isSame(via, wish.via)) ? undefined : wish.via;
+    if (!isKnownToServer(subscription)) return undefined;
+    const carrier = carrierOf(subscription);
+    return [...entry.holders.values()].some((other) => carrierOf(other) === carrier) ? undefined : subscription.via;
   }
 
   wanted(resource: Located, holder: string, spoke?: ConnectionInfo): string | undefined {
-    const wish = this.#resources.get(keyOf(resource))?.holders.get(holder);
-    return isOf(wish, spoke) ? wish?.asked : undefined;
+    const subscription = this.#find(resource, holder);
+    return isCarriedBy(spoke, subscription) ? subscription?.asked : undefined;
   }
 
   wantsWhole({ server, uri }: Located, holder: string, spoke?: ConnectionInfo): boolean {
     if ((this.#counts.get(holder) ?? 0) === 0) return false;
-    for (const whole of this.#resources.values()) {
-      if (whole.server === server && isWithin(uri, whole.uri) && isOf(whole.holders.get(holder), spoke)) return true;
+    for (const whole of this.#of(server)) {
+      if (isWithin(uri, whole.uri) && isCarriedBy(spoke, whole.holders.get(holder))) return true;
     }
     return false;
   }
 
-  join(holder: string): void {
-    this.#levels.join(holder);
-  }
-
-  setLevel(level: LogLevel, holder: string): void {
-    this.#levels.set(level, holder);
-  }
-
-  hears(level: unknown, holder: string): boolean {
-    return this.#levels.hears(level, holder);
-  }
-
-  rootsChanged(holder: string): void {
-    const { pool } = this.#deps;
-    pool.rootsChanged(holder);
-    const own = pool.all().filter(({ owner, state }) => owner === holder && state.kind === 'ready');
-    for (const connection of own) connection.notify('notifications/roots/list_changed');
+  isOn(connection: Connection): boolean {
+    for (const { holders } of this.#of(connection.name)) {
+      for (const one of holders.values()) if (carrierOf(one) === connection) return true;
+    }
+    return false;
   }
 
   leave(holder: string): void {
-    this.#levels.leave(holder);
-    for (const { server, uri } of [...this.#resources.values()]) {
+    for (const { server, uri, holders } of [...this.#resources.values()]) {
+      if (!holders.has(holder)) continue;
       const via = this.unsubscribe({ server, uri }, holder);
-      if (via !== undefined) tell(via, 'resources/unsubscribe', { uri }, this.#deps.log);
+      if (via === undefined) continue;
+      void requestInBackground(via, { method: 'resources/unsubscribe', params: { uri } }, this.#deps.log);
     }
     this.#counts.delete(holder);
   }
 
   replaced(servers: readonly string[]): void {
-    for (const { server, uri, holders } of this.#resources.values()) {
-      if (!servers.includes(server)) continue;
-      for (const wish of holders.values()) {
-        wish.via = undefined;
-        this.#renew({ server, uri }, wish);
+    for (const server of servers) this.#place(server, () => true);
+  }
+
+  renew(connection: Connection): void {
+    this.#place(connection.name, ({ via }) => via === undefined);
+    if (connection.state.kind !== 'ready') return;
+    for (const resource of this.#of(connection.name)) this.#renew(resource, connection);
+  }
+
+  /** Selects the connections of these subscriptions anew, and connects those that are not ready. */
+  #place(server: string, isMoved: (subscription: Subscription) => boolean): void {
+    const carriers = new Set<Connection | undefined>();
+    for (const { holders } of this.#of(server)) {
+      for (const one of [...holders.values()].filter(isMoved)) {
+        one.via = this.#deps.pool.get(server, one.client.identity);
+        one.conversation = undefined;
+        carriers.add(carrierOf(one));
       }
     }
-  }
-
-  connected(connection: Connection): void {
-    this.#levels.connected(connection);
-    for (const { server, uri, holders } of this.#resources.values()) {
-      if (server !== connection.name) continue;
-      for (const wish of holders.values())
-        if (wish.via === undefined && isFor(wish.client.identity.key, connection)) this.#renew({ server, uri }, wish);
+    for (const carrier of carriers) {
+      if (carrier?.state.kind === 'ready') this.renew(carrier);
+      else wake(carrier);
     }
   }
 
-  /** Subscribes again on the client's current connection, and connects it first if necessary. */
-  #renew({ server, uri }: Located, wish: Wish): void {
-    const { pool, log } = this.#deps;
-    const { identity: client } = wish.client;
-    const via = pool.get(server, client);
-    if (via?.state.kind !== 'ready') {
-      wake(via);
-      return;
-    }
-    wish.via = via;
-    via.request('resources/subscribe', { uri }, { client }).catch((error: unknown) => {
-      // The next connection may accept the subscription.
-      if (wish.via === via) wish.via = undefined;
-      log.debug(`resources/subscribe was refused: ${messageOf(error)}`, { server });
+  #renew({ uri, holders }: Resource, connection: Connection): void {
+    const conversation = connection.handshake?.conversation;
+    const lacking = [...holders.values()].filter(
+      (one) => ![REQUESTED, conversation].includes(one.conversation) && carrierOf(one) === connection,
+    );
+    const [first] = lacking;
+    if (first === undefined) return;
+    for (const one of lacking) one.conversation = conversation;
+    const client = first.client.identity;
+    const request = { method: 'resources/subscribe', params: { uri }, client, bypassQueue: true };
+    void requestInBackground(connection, request, this.#deps.log).then((isAccepted) => {
+      if (isAccepted) return;
+      // The next conversation may accept the subscription.
+      for (const one of lacking) if (one.conversation === conversation) one.conversation = undefined;
     });
+  }
+
+  *#of(server: string): Generator<Resource> {
+    for (const resource of this.#resources.values()) if (resource.server === server) yield resource;
+  }
+
+  #find(resource: Located, holder: string): Subscription | undefined {
+    return this.#resources.get(keyOf(resource))?.holders.get(holder);
+  }
+
+  #add(resource: Located, holder: string, subscription: Subscription): void {
+    const entry = this.#resources.get(keyOf(resource)) ?? { ...resource, holders: new Map<string, Subscription>() };
+    const count = (this.#counts.get(holder) ?? 0) + (entry.holders.has(holder) ? 0 : 1);
+    if (count > MAX_SUBSCRIPTIONS) throw tooMany();
+    this.#counts.set(holder, count);
+    entry.holders.set(holder, subscription);
+    this.#resources.set(keyOf(resource), entry);
   }
 }
 
@@ -252,21 +216,21 @@ function wake(connection: Connection | undefined): void {
   connection?.connect().catch(() => undefined);
 }
 
-function isFor(holder: string, { owner }: Connection): boolean {
-  return owner === undefined || owner === holder;
+/** Returns the connection that a subscription is on now, behind the view that its session uses. */
+function carrierOf({ via }: Subscription): Connection | undefined {
+  return via?.base?.() ?? via;
 }
 
-/** True if the subscription exists and belongs to connection `spoke`, if given. */
-function isOf(wish: Wish | undefined, spoke: ConnectionInfo | undefined): boolean {
-  return wish !== undefined && (spoke === undefined || isSame(wish.via, spoke));
+/** True if the subscription exists and is on connection `spoke`, if given. */
+function isCarriedBy(spoke: ConnectionInfo | undefined, one: Subscription | undefined): boolean {
+  return one !== undefined && (spoke === undefined || carrierOf(one) === spoke);
 }
 
-/** True if both share one upstream session; a modern server has one for all sets of client capabilities. */
-function isSame(one: ConnectionInfo | undefined, other: ConnectionInfo | undefined): boolean {
-  if (one === other) return true;
-  if (one === undefined || other === undefined) return false;
-  if (one.base ?? other.base) return (one.base?.() ?? one) === (other.base?.() ?? other);
-  return one.owner === other.owner && (other.handshake?.era === 'modern' || one.offered === other.offered);
+/** True if the server was asked for the subscription in the conversation that is open now. */
+function isKnownToServer(one: Subscription): boolean {
+  if (one.conversation === REQUESTED) return true;
+  const { state, handshake } = carrierOf(one) ?? {};
+  return state?.kind === 'ready' && one.conversation !== undefined && one.conversation === handshake?.conversation;
 }
 
 function tooMany(): McpxError {

@@ -2,6 +2,7 @@
 import type { ServerSpec, Settings } from '../config/config.ts';
 import type { Introduction } from '../mcp/envelope.ts';
 import type { Log } from '../observe/log.ts';
+import type { Connection } from './connection-interface.ts';
 import type { Remembered } from './handshake.ts';
 import type { Authorize } from './http/authorization.ts';
 import type { ListingLimit } from './lifecycle/listing-limit.ts';
@@ -35,6 +36,8 @@ export interface ConnectionOptions {
   childLimit?: ChildLimit | undefined;
   /** Limits how many servers run only to be listed; shared by all upstreams. */
   places?: ListingLimit | undefined;
+  /** Returns true if a client is subscribed to a resource on the connection (default: none is). */
+  isSubscribed?: ((connection: Connection) => boolean) | undefined;
   /** The client whose share of the process limit is used; undefined if several clients share the connection. */
   holder?: string | undefined;
   /** Creates the credentials of servers with a URL (default: the configured headers). */

@@ -4,6 +4,7 @@ import type { ServerSpec } from '../config/config.ts';
 import { launchFolder } from '../config/workspace-folder.ts';
 import { RpcError } from '../errors.ts';
 import { asksForInput } from '../mcp/multi-round-trip.ts';
+import { concernsTask } from '../mcp/tasks.ts';
 import { METHOD_NOT_FOUND, type Params, type RpcRequest } from '../wire/message.ts';
 import type { Incoming } from '../wire/peer.ts';
 import type { CallOptions, SendRequest, TimedOptions } from './call-options.ts';
@@ -16,7 +17,7 @@ import { createBreaker } from './lifecycle/breaker.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { watchLink } from './lifecycle/monitor.ts';
 import { createSlots, type Slots } from './lifecycle/queue.ts';
-import { createResubscriber } from './lifecycle/resubscribe.ts';
+import { createRunningTasks } from './lifecycle/running-tasks.ts';
 import { CONNECT_WAIT, createSender, isTimed, patience, within } from './lifecycle/send.ts';
 import { createPurpose, type Purpose } from './lifecycle/stop-after-listing.ts';
 import { longestStart } from './process/launcher.ts';
@@ -41,7 +42,7 @@ class UpstreamConnection implements Connection {
   readonly #slots: Slots;
   readonly #lifecycle: Lifecycle;
   readonly #purpose: Purpose;
-  readonly #resubscriber = createResubscriber();
+  readonly #tasks = createRunningTasks();
   readonly #send: SendRequest;
   readonly #answerInput: InputLoop;
   /** Milliseconds that a call waits for a connection. */
@@ -100,7 +101,7 @@ class UpstreamConnection implements Connection {
   }
 
   get hasSubscribers(): boolean {
-    return this.#resubscriber.hasSubscribers;
+    return this.#tasks.isRunning || this.#options.isSubscribed?.(this) === true;
   }
 
   async connect(why?: 'list'): Promise<Handshake> {
@@ -129,8 +130,8 @@ class UpstreamConnection implements Connection {
     const principal = wanted?.client?.principal;
     if (principal !== undefined && this.principals.size < 2) this.principals.add(principal);
     const timed = isTimed(wanted) ? wanted : { ...wanted, timeout: this.spec.timeout };
-    const isLasting = this.#lifecycle.link?.handshake.era !== 'legacy' || this.#resubscriber.isLasting(method, params);
-    return isLasting ? this.#requestLasting(method, params, timed) : this.#send(method, params, timed);
+    const isPlain = this.#lifecycle.link?.handshake.era === 'legacy' && !concernsTask(method, params);
+    return isPlain ? this.#send(method, params, timed) : this.#sendAndFollow(method, params, timed);
   }
 
   notify(method: string, params?: Params): void {
@@ -167,10 +168,10 @@ class UpstreamConnection implements Connection {
     return this.#uses > 0 || this.#slots.active > 0 || this.#slots.waiting > 0;
   }
 
-  /** Records subscriptions and tasks; answers the questions of an `input_required` result before it returns. */
-  async #requestLasting(method: string, params: Params | undefined, timed: TimedOptions): Promise<unknown> {
+  /** Records tasks; answers the questions of an `input_required` result before it returns. */
+  async #sendAndFollow(method: string, params: Params | undefined, timed: TimedOptions): Promise<unknown> {
     const result = await this.#send(method, params, timed);
-    this.#resubscriber.note(method, params, result);
+    this.#tasks.note(method, params, result);
     return asksForInput(result) ? this.#using(() => this.#answerInput(result, method, params, timed)) : result;
   }
 
@@ -179,7 +180,7 @@ class UpstreamConnection implements Connection {
     return {
       request: (request, incoming) => this.#answer(request, incoming),
       notification: ({ method, params }, about) => {
-        this.#resubscriber.onNotification(method, params);
+        this.#tasks.onNotification(method, params);
         events?.notification?.({ method, params, about }, this);
       },
       invalid: (reason) => {
@@ -201,13 +202,10 @@ class UpstreamConnection implements Connection {
   #entered(state: ConnectionState): void {
     this.#unwatch();
     const lifecycle = this.#lifecycle;
-    const resubscriber = this.#resubscriber;
     const link = state.kind === 'ready' ? lifecycle.link : undefined;
-    if (link) resubscriber.resubscribe(link.peer);
-    const use = { busy: () => this.#isBusy, used: () => this.#used };
-    this.#unwatch = link
-      ? watchLink(link, { ...this.#options, ...this.#purpose, ...use, lifecycle, resubscriber })
-      : () => undefined;
+    if (link) this.#tasks.clear();
+    const use = { busy: () => this.#isBusy, used: () => this.#used, hasSubscribers: () => this.hasSubscribers };
+    this.#unwatch = link ? watchLink(link, { ...this.#options, ...this.#purpose, ...use, lifecycle }) : () => undefined;
     this.#purpose.entered(state);
     this.#options.events?.state?.(state, this);
   }

@@ -42,6 +42,8 @@ export interface PoolOptions {
   stderr?: StderrFiles | undefined;
   /** Creates the credentials of servers with a URL. */
   authorize?: ConnectionOptions['authorize'];
+  /** Returns true if a client is subscribed to a resource on the connection. */
+  isSubscribed?: ConnectionOptions['isSubscribed'];
   /** Receives slow-start lines when a user waits in a shell. */
   attended?: ConnectionOptions['attended'];
 }
@@ -68,7 +70,7 @@ export interface Pool {
   update(servers: readonly ServerSpec[], settings: PoolOptions['settings']): PoolChange;
   /** Resolves when every connection that was dismissed so far has ended. */
   emptied(): Promise<void>;
-  /** Records that the roots of a client session have changed, so that the next call requests them again. */
+  /** Tells the connections of a client session that its roots have changed; the next call requests them again. */
   rootsChanged(caller: string): void;
   /** Ends the connections of a closed client session after their last call. */
   release(caller: string): void;
@@ -156,6 +158,10 @@ class ConnectionPool implements Pool {
 
   rootsChanged(key: string): void {
     this.#memory.changed(key);
+    for (const connection of this.#open) {
+      const isOwn = connection.owner === key && connection.state.kind === 'ready';
+      if (isOwn) connection.notify('notifications/roots/list_changed');
+    }
   }
 
   release(key: string): void {
@@ -179,6 +185,7 @@ class ConnectionPool implements Pool {
     return new ServerPool(entry, {
       create: (share, caller, parts) => this.#create(entry, share, caller, parts),
       end: (connection) => this.#end(connection),
+      moved: (connection) => this.#options.events?.moved?.(connection),
       memory: this.#memory,
       recall: (one) => recall?.(one)?.era,
     });

@@ -12,6 +12,8 @@ export interface ServerNotification {
 
 export interface UpstreamEvents {
   state?: (state: ConnectionState, connection: Connection) => void;
+  /** The calls of a client now go to this connection of the server, which may be ready already. */
+  moved?: (connection: Connection) => void;
   notification?: (notification: ServerNotification, connection: Connection) => void;
   /** Answers a request of the upstream other than `ping`; if absent, the upstream gets -32601. */
   request?: (request: RpcRequest, incoming: Incoming, connection: Connection) => Promise<unknown>;

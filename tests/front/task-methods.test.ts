@@ -181,12 +181,3 @@ describe('what servers can do beyond the usual', () => {
     expect(await handshake({ one: worker('one', {}) })).toEqual([undefined, undefined, undefined]);
   });
 });
-
-test('changed roots are told to the servers that run for this client alone', async () => {
-  const scripts = { mine: { tools: [], owner: 'k' }, shared: { tools: [] }, other: { tools: [], owner: 'of another' } };
-  const { front, sent } = open(scripts);
-  front.notification({ jsonrpc: '2.0', method: 'notifications/initialized' });
-  expect(sent).toEqual([]);
-  front.notification({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
-  expect(sent).toEqual([{ server: 'mine', method: 'notifications/roots/list_changed', params: undefined }]);
-});

@@ -5,13 +5,13 @@ import { watchHealth } from './health.ts';
 import { watchIdle } from './idle-timer.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Link } from './link.ts';
-import type { Resubscriber } from './resubscribe.ts';
 
 export interface MonitorOptions extends Pick<ConnectionOptions, 'spec' | 'settings' | 'log' | 'childLimit' | 'holder'> {
   lifecycle: Pick<Lifecycle, 'stopIdle' | 'fail'>;
-  resubscriber: Pick<Resubscriber, 'hasSubscribers'>;
   /** Returns true while an operation is pending or queued. */
   busy(): boolean;
+  /** Returns true while a client waits for notifications. */
+  hasSubscribers(): boolean;
   /** Returns the monotonic ms of the last use. */
   used(): number;
   /** Returns the idle ms after which the server is stopped; 0 = never. */
@@ -21,20 +21,20 @@ export interface MonitorOptions extends Pick<ConnectionOptions, 'spec' | 'settin
 /** Registers the process as one that may be stopped while idle if another one needs its place. */
 function offerPlace(
   link: Link,
-  { childLimit, holder, lifecycle, busy, resubscriber }: MonitorOptions,
+  { childLimit, holder, lifecycle, busy, hasSubscribers }: MonitorOptions,
   used: () => number,
 ) {
   if (link.transport.pid === undefined) return undefined;
   return childLimit?.add({
     holder,
-    idleSince: () => (busy() || resubscriber.hasSubscribers ? undefined : used()),
+    idleSince: () => (busy() || hasSubscribers() ? undefined : used()),
     stop: () => lifecycle.stopIdle(),
   });
 }
 
 /** Monitors the connection until the returned function is called. */
 export function watchLink(link: Link, options: MonitorOptions): () => void {
-  const { spec, settings, log, lifecycle, resubscriber, busy } = options;
+  const { spec, settings, log, lifecycle, busy, hasSubscribers } = options;
   const { health } = settings;
   const since = performance.now();
   const used = () => Math.max(since, options.used());
@@ -47,7 +47,7 @@ export function watchLink(link: Link, options: MonitorOptions): () => void {
   };
   const idle = watchIdle({
     after: () => options.idleStop(link.transport.pid !== undefined),
-    busy: () => busy() || resubscriber.hasSubscribers,
+    busy: () => busy() || hasSubscribers(),
     used,
     idle: () => void lifecycle.stopIdle(),
   });

@@ -29,6 +29,8 @@ export interface RootedDeps {
   create(caller: ClientIdentity, own: { answer: Answerer; holder: string | undefined }): Connection;
   /** Ends a connection after its last call. */
   end(connection: Connection): void;
+  /** Called when the calls of a client go to another connection than before. */
+  moved(connection: Connection): void;
   questions: Pick<PendingQuestions, 'placeFor'>;
   memory: RootsMemory;
 }
@@ -128,7 +130,10 @@ class Rootings implements RootedConnections {
   release(key: string): void {
     const one = this.#placed.get(key);
     this.#placed.delete(key);
-    if (one === undefined) return;
+    if (one !== undefined) this.#left(one, key);
+  }
+
+  #left(one: Rooted, key: string): void {
     one.users.delete(key);
     // No client is left that waits for its notifications.
     if (one.roots !== undefined && one.users.size === 0 && isForgettable(one)) this.#drop(one);
@@ -189,8 +194,12 @@ class Rootings implements RootedConnections {
 
   #use(one: Rooted, { key }: ClientIdentity): Rooted {
     one.users.add(key);
-    if (this.#placed.get(key) !== one) this.release(key);
+    const before = this.#placed.get(key);
     this.#placed.set(key, one);
+    if (before !== undefined && before !== one) {
+      this.#left(before, key);
+      this.#deps.moved(one.connection);
+    }
     return this.#file(one, one.key);
   }
 

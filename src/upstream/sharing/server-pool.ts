@@ -22,6 +22,8 @@ export interface ServerPoolDeps {
   ): Connection;
   /** Ends a connection once no request is pending on it. */
   end(connection: Connection): Promise<void>;
+  /** Called when the calls of a client go to another connection. */
+  moved(connection: Connection): void;
   memory: RootsMemory;
   /** Returns the era of the last connection in an earlier process. */
   recall(spec: ServerSpec): Handshake['era'] | undefined;
@@ -122,9 +124,9 @@ export class ServerPool {
 
   #rooted(): RootedConnections {
     const { entry } = this;
-    const { create, memory } = this.#deps;
+    const { create, memory, moved } = this.#deps;
     entry.rooted ??= createRooted({
-      ...{ questions: entry.questions, memory },
+      ...{ questions: entry.questions, memory, moved },
       create(caller, own) {
         const connection = create('roots', caller, own);
         entry.claimed.add(connection);

@@ -19,5 +19,5 @@ export function statelessView({ base, offered, client }: StatelessOptions): Conn
       throw error;
     });
   };
-  return viewOf({ base, offered, request });
+  return Object.assign(viewOf({ base, offered, request }), { base });
 }

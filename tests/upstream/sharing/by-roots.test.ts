@@ -185,11 +185,28 @@ describe('a server that asks for roots in the middle of a call', () => {
   });
 });
 
+test('a client that goes to another connection is announced there', async () => {
+  const moved: string[] = [];
+  const events: PoolOptions['events'] = {
+    request: async (request, incoming) => incoming.attribution?.onServerRequest?.(request, incoming),
+    moved: ({ state }) => void moved.push(state.kind),
+  };
+  const upstreams = pool(serverSpec(), { events });
+  const [one, two] = [client(upstreams, { key: 'a' }), client(upstreams, { key: 'b' })];
+  await Promise.all([one.pid(), two.pid()]);
+  await one.use('ask', { method: 'roots/list' });
+  expect(moved).toEqual([]);
+  await one.pid();
+  await one.pid();
+  expect(moved).toEqual(['idle']);
+  await two.pid();
+  expect(moved).toEqual(['idle', 'ready']);
+});
+
 test('what a session subscribed to goes on as long as the session', async () => {
-  const upstreams = pool(AWARE);
+  const upstreams = pool(AWARE, { isSubscribed: () => true });
   const one = client(upstreams, { key: 'a' });
   const pid = await one.pid();
-  await one.at().request('resources/subscribe', { uri: 'test://a' });
   expect(one.at().hasSubscribers).toBe(true);
   upstreams.release('a');
   await until(() => !isRunning(pid));

@@ -270,6 +270,19 @@ describe('a server per call', () => {
   });
 });
 
+test('changed roots are told to the running servers of that client alone', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcpx-roots-'));
+  const log = join(folder, 'log');
+  const upstreams = pool(serverSpec([`log=${log}`], { share: 'session' }));
+  const [own, other] = [get(upstreams, caller('a')), get(upstreams, caller('b'))];
+  get(upstreams, caller('not started'));
+  await Promise.all([own.connect(), other.connect()]);
+  upstreams.rootsChanged('a');
+  upstreams.rootsChanged('not started');
+  await Promise.all([own.request('ping'), other.request('ping')]);
+  expect(readFileSync(log, 'utf8').split('notifications/roots/list_changed')).toHaveLength(2);
+});
+
 describe('while a client has a question to answer', () => {
   const answering: PoolOptions['events'] = {
     request: async (request, incoming) => incoming.attribution?.onServerRequest?.(request, incoming),
@@ -315,12 +328,13 @@ describe('while a client has a question to answer', () => {
     expect(await pidOf(upstreams, elicits('b'))).toBe(pid);
   });
 
-  test('what somebody waits for goes on in the other process', async () => {
-    const upstreams = pool(serverSpec(), { events: answering });
+  test('the other process goes on while a client is subscribed on it', async () => {
+    const subscribed = new Set<unknown>();
+    const upstreams = pool(serverSpec(), { events: answering, isSubscribed: (one) => subscribed.has(one) });
     const answer = await hold(upstreams, elicits('a'));
     const other = get(upstreams, elicits('b'));
     const pid = (await call(other, 'pid')) as number;
-    await other.request('resources/subscribe', { uri: 'test://a' });
+    subscribed.add(other);
     await answer();
     await (await hold(upstreams, elicits('a')))();
     expect([isRunning(pid), other.state.kind]).toEqual([true, 'ready']);
