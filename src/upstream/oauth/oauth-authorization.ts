@@ -26,7 +26,7 @@ export interface OAuthDeps {
 
 /** Milliseconds before the expiry at which a token counts as expired: a request takes time. */
 const LEEWAY = 10_000;
-/** Milliseconds before the expiry at which a used token is renewed, so that no call waits for it. */
+/** Milliseconds before the expiry at which a used token is renewed, so that no call waits for it; at most half of its time. */
 const AHEAD = 60_000;
 /** Milliseconds for which the content of the file is taken as unchanged. */
 const FRESH = 1000;
@@ -95,7 +95,8 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
     const { expiresAt, refresh } = signIn.tokens ?? {};
     const key = keyOf(signIn);
     if (expiresAt === undefined || refresh === undefined || deps.timers.has(key)) return;
-    const delay = Math.min(Math.max(0, expiresAt - AHEAD - Date.now()), MAX_DELAY);
+    const left = expiresAt - Date.now();
+    const delay = Math.min(Math.max(left - AHEAD, left / 2), MAX_DELAY);
     const timer = setTimeout(() => {
       deps.timers.delete(key);
       const current = lookUp();
