@@ -60,10 +60,10 @@ async function within({ text, structured }: Description, { settings, clientResul
 }
 
 /**
- * Milliseconds that the first menu waits for servers that were never listed. Clients start their first turn without
- * tools that are late; a server that is not listed by then is marked so.
+ * Milliseconds that the first menu waits for servers that were never listed, so that it is there within 500 ms. Clients
+ * start their first turn without tools that are late; a server that is not listed by then is marked so.
  */
-export const MENU_WAIT = 500;
+export const MENU_WAIT = 400;
 
 async function inspectAll({ router, settings, listed }: Deps): Promise<Description> {
   await listed(MENU_WAIT);
