@@ -11,6 +11,7 @@ import { runnerFor, smoke } from '../release/smoke.mjs';
 import { tarEntries } from '../release/tar.mjs';
 import { verifySums } from './checksums.mjs';
 import { archiveName, EXTRAS } from './contents.mjs';
+import { runUnderWine, wineProblem } from './wine.mjs';
 
 /** Runs a program; undefined if it is not installed, an error if it fails. */
 function run(program, args, options = {}) {
