@@ -193,9 +193,9 @@ describe('renewal', () => {
     const oauth = open();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { headers } = oauth.authorization(serverAt(world.url));
+    const authorization = oauth.authorization(serverAt(world.url));
     for (let request = 0; request < 5; request++) {
-      expect(await headers()).toMatchObject({ authorization: 'Bearer short' });
+      expect(await authorization.headers()).toMatchObject({ authorization: 'Bearer short' });
       await vi.advanceTimersByTimeAsync(1000);
     }
     vi.advanceTimersByTime(20_000);
