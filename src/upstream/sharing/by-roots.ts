@@ -66,7 +66,7 @@ export interface RootedConnections {
  * by a ping: on a busy machine a pause may pass without the server, but the answer to a ping shows that the server has run.
  */
 const TURNS = 10;
-const PAUSE = 5;
+const PAUSE = 10;
 /** Milliseconds that a ping may take. */
 const PING = 5000;
 /** The maximum number of connections of one server with different roots; the least recently used end first. */
