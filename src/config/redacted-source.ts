@@ -4,12 +4,15 @@
 import { createScanner } from 'jsonc-parser';
 import { maskArgs, maskText, maskValue, type Stars } from './redact.ts';
 import { isTokenLike } from './sensitive.ts';
+import { STARTER } from './starter.ts';
 
 /** Token kinds of jsonc-parser, whose `const enum` cannot be imported. */
 const TOKENS = {
   ...{ openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, colon: 6 },
   ...{ string: 10, number: 11, lineComment: 12, blockComment: 13, lineBreak: 14, blank: 15, unknown: 16, end: 17 },
 };
+
+const STARTER_COMMENTS = new Set([...STARTER.matchAll(/^\s*(\/\/.*)$/gm)].map(([, comment]) => comment));
 
 const STARS: Stars = (secret) => '*'.repeat(secret.length);
 
@@ -64,7 +67,8 @@ function maskToken(kind: number, raw: string, { opened, isKey }: Context): strin
     return raw;
   }
   if (kind === TOKENS.lineComment || kind === TOKENS.blockComment) {
-    return raw.slice(0, 2) + raw.slice(2).replace(/[^\s*/]/g, '*');
+    // A comment may hold an old entry with its secrets. The comments that mcpx writes into a new config hold none.
+    return STARTER_COMMENTS.has(raw.trimEnd()) ? raw : raw.slice(0, 2) + raw.slice(2).replace(/[^\s*/]/g, '*');
   }
   if (kind !== TOKENS.string && kind !== TOKENS.number && kind !== TOKENS.unknown) return raw;
   const [, open = '', inner = '', close = ''] = /^(["'“”‘’]?)([\s\S]*?)(["'“”‘’]?)$/.exec(raw) ?? [];
