@@ -1,10 +1,11 @@
 /** Edits one server in the text of a config file, and keeps comments, order and indentation. */
+import { readFileSync } from 'node:fs';
 import { findNodeAtLocation, getNodePath, type JSONPath, parseTree } from 'jsonc-parser';
 import { McpxError } from '../errors.ts';
-import { readIfPresent, writeFileAtomic } from '../files.ts';
+import { writeFileAtomic } from '../files.ts';
 import type { Config, ServerSpec } from './config.ts';
 import { type JsonRecord, sameJson } from './json-data.ts';
-import { readSource } from './jsonc-file.ts';
+import { encodedLike, readSource } from './jsonc-file.ts';
 import { removeAt } from './remove.ts';
 import { nameKey } from './server-names.ts';
 import { setValue } from './set-value.ts';
@@ -61,9 +62,9 @@ export function writeEdit({ file, before, after }: Edited): void {
   if (readSource(file).text !== before) {
     throw changedMeanwhile(file);
   }
-  const bytes = readIfPresent(file);
-  if (bytes !== undefined) writeFileAtomic(`${file}.bak`, bytes);
-  writeFileAtomic(file, after);
+  const bytes = readFileSync(file);
+  writeFileAtomic(`${file}.bak`, bytes);
+  writeFileAtomic(file, encodedLike(bytes, after));
 }
 
 export function changedMeanwhile(file: string, cause?: unknown): McpxError {

@@ -1,5 +1,5 @@
 /** The environment that configuration depends on: variables, home folder, working directory, platform. Tests pass their own. */
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { posix, win32 } from 'node:path';
 
 export type EnvVariables = Readonly<Record<string, string | undefined>>;
@@ -15,10 +15,15 @@ export interface Environment {
 export function environmentOf(given: Partial<Environment> = {}): Environment {
   return {
     env: given.env ?? process.env,
-    home: given.home ?? homedir(),
+    home: given.home ?? userHome(),
     cwd: given.cwd ?? process.cwd(),
     platform: given.platform ?? process.platform,
   };
+}
+
+/** Returns the home folder of the user. An empty HOME would make every path in it relative to the working directory. */
+export function userHome(): string {
+  return homedir() || userInfo().homedir;
 }
 
 /** Returns the value of a variable, or undefined. Names are case-insensitive on Windows only. */

@@ -54,6 +54,13 @@ function decode(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }
 
+/** Encodes a text as the file with these bytes is: with its byte order mark, or in UTF-16. */
+export function encodedLike(bytes: Uint8Array, text: string): Uint8Array {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return Buffer.from(`\uFEFF${text}`, 'utf16le');
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return Buffer.from(hasMark ? `\uFEFF${text}` : text);
+}
+
 export function parseSource(file: string, text: string): Source {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });

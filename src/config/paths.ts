@@ -1,10 +1,9 @@
 /** Paths of the config and of mcpx's other files, and the files that a first run creates. */
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
 import { createFile, ensureFolder } from '../files.ts';
-import { absolutePath, type Environment, lookup, pathsOf } from './environment.ts';
+import { absolutePath, type Environment, lookup, pathsOf, userHome } from './environment.ts';
 import { schemaText } from './json-schema.ts';
 import { STARTER } from './starter.ts';
 
@@ -16,7 +15,7 @@ export function homeFolder(world: Environment): string {
 
 /** Returns the default config path of this user, ignoring MCPX_HOME and MCPX_CONFIG. */
 export function usualFile(): string {
-  return join(homedir(), '.mcpx', 'config.json');
+  return join(userHome(), '.mcpx', 'config.json');
 }
 
 /** Returns the path of the file with values for `${input:id}`; its mode is 0600. */

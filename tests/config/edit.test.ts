@@ -49,6 +49,19 @@ test('fields are set, replaced and removed; the rest stays', () => {
   expect(again).toBe(COMMENTED.replace('localhost:2/mcp', 'localhost:9/'));
 });
 
+test.each<[string, BufferEncoding]>([
+  ['UTF-8 with a byte order mark', 'utf8'],
+  ['UTF-16', 'utf16le'],
+])('a file in %s stays so, and so does its copy', (_name, encoding) => {
+  const bytes = Buffer.from(`\uFEFF${COMMENTED.replaceAll('\n', '\r\n')}`, encoding);
+  const file = fileOf('');
+  writeFileSync(file, bytes);
+  const edited = editServer(load(file), { kind: 'change', name: 'two', fields: { disabled: true } });
+  writeEdit(edited);
+  expect(readFileSync(file, encoding)).toBe(`\uFEFF${edited.after}`);
+  expect(readFileSync(`${file}.bak`)).toEqual(bytes);
+});
+
 test('a server is removed with its own lines, and comments of others stay', () => {
   expect(check(COMMENTED, { kind: 'remove', name: 'two' })).toBe(`{
   // my servers

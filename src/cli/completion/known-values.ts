@@ -1,12 +1,11 @@
 /** Values for completions: servers and profiles of the config, tools of the stored catalogs, clients and files. It starts no server. */
 import { readdirSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createCatalogStore } from '../../catalog/catalog-store.ts';
 import type { Item, Offer } from '../../catalog/listing.ts';
 import { CLIENT_IDS, rowOf } from '../../client-config/client-table.ts';
 import { type Config, mainProfile, type ServerSpec } from '../../config/config.ts';
-import { environmentOf } from '../../config/environment.ts';
+import { environmentOf, userHome } from '../../config/environment.ts';
 import { demoConfig, loadConfig } from '../../config/load.ts';
 import { homeFolder } from '../../config/paths.ts';
 import { SILENT } from '../../observe/log.ts';
@@ -191,7 +190,7 @@ function filesUnder(prefix: string): Candidate[] {
   const base = prefix.slice(prefix.lastIndexOf('/') + 1);
   const folder = prefix.slice(0, prefix.length - base.length);
   try {
-    const entries = readdirSync(folder === '' ? '.' : folder.replace(/^~(?=\/)/, homedir()), { withFileTypes: true });
+    const entries = readdirSync(folder === '' ? '.' : folder.replace(/^~(?=\/)/, userHome()), { withFileTypes: true });
     return entries
       .filter(({ name }) => name.startsWith(base) && (base !== '' || !name.startsWith('.')) && cleanName(name) === name)
       .slice(0, MAX_FILES)
