@@ -10,6 +10,7 @@ import { maskArgs } from '../config/redact.ts';
 import { serverName } from '../config/server-names.ts';
 import { TYPES } from '../config/server-target.ts';
 import { McpxError } from '../errors.ts';
+import { escapeInvisible } from '../invisible-characters.ts';
 import { type Bundle, readBundle, removeFolder, unpackBundle } from '../server-packages/bundle.ts';
 import { bundleEntry } from '../server-packages/bundle-entry.ts';
 import { launcherOf, offerEntry, offerInputs } from '../server-packages/registry-entry.ts';
@@ -62,7 +63,7 @@ async function planRegistry(request: FileRequest, target: AddTarget, invocation:
   const entry = withMore(offerEntry(offer, collected.values), collected.more);
   const others = server.offers.filter((one) => one !== offer).map((one) => `--type ${one.kind} (${offerText(one)})`);
   const notes = [
-    ...(others.length === 0 ? [] : [`used ${offerText(offer)}; there is also ${others.join(', ')}`]),
+    ...(others.length === 0 ? [] : [escapeInvisible(`used ${offerText(offer)}; there is also ${others.join(', ')}`)]),
     ...launchNotes(entry),
   ];
   return {
@@ -83,7 +84,7 @@ function typeableName(written: string): string {
 function launchNotes({ command, args }: JsonRecord): string[] {
   if (typeof command !== 'string') return [];
   const words = Array.isArray(args) ? maskArgs(args.map(String)) : [];
-  return [`it runs ${[command, ...words].map(shellWord).join(' ')}`];
+  return [escapeInvisible(`it runs ${[command, ...words].map(shellWord).join(' ')}`)];
 }
 
 /** Adds variables and headers that the file does not name. */

@@ -2,6 +2,8 @@
 
 const MAX_PATH = 1024;
 const MAX_DEPTH = 64;
+/** Bytes of one name in the file systems of Linux and macOS. */
+const MAX_NAME = 255;
 /** Names that Windows takes for devices, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
@@ -16,6 +18,7 @@ export function unsafePath(path: string, platform: NodeJS.Platform): string | un
   const parts = path.replace(/\/$/, '').split('/');
   if (parts.length > MAX_DEPTH) return `it is deeper than ${MAX_DEPTH} folders`;
   if (parts.includes('..')) return 'it leaves its folder';
+  if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME)) return `a part is longer than ${MAX_NAME} bytes`;
   if (parts.some((part) => part === '' || part === '.')) return 'it has an empty part';
   if (platform !== 'win32') return undefined;
   if (parts.some((part) => /[. ]$/.test(part))) return 'a part ends with a dot or a space';

@@ -1,6 +1,7 @@
 /** Reads the `manifest.json` of an MCP bundle, versions 0.1 to 0.4 (https://github.com/modelcontextprotocol/mcpb). */
 import { isRecord, type JsonRecord, own } from '../config/json-data.ts';
 import type { PackageInput } from './package-input.ts';
+import { shownText } from './shown-text.ts';
 
 export interface Manifest {
   name: string;
@@ -45,8 +46,8 @@ export function readManifest(text: string, platform: NodeJS.Platform): Manifest 
   const title = own(data, 'display_name');
   return {
     name,
-    title: typeof title === 'string' && title !== '' ? title : name,
-    version: textOf(data, 'version'),
+    title: shownText(title) || shownText(name),
+    version: shownText(textOf(data, 'version')),
     type,
     entryPoint: textOf(server, 'entry_point'),
     launch: type === 'uv' && own(server, 'mcp_config') === undefined ? undefined : readLaunch(server, platform),
@@ -109,6 +110,7 @@ function platformsOf(data: JsonRecord): string[] | undefined {
 function readInputs(value: unknown): PackageInput[] {
   if (value === undefined) return [];
   return Object.entries(objectOf(value, '"user_config"')).map(([key, setting]) => {
+    if (shownText(key) !== key) throw new ManifestMistake('"user_config" has a key with invisible characters');
     const option = objectOf(setting, `"user_config.${key}"`);
     const kind = own({ ...KINDS }, String(own(option, 'type'))) as PackageInput['kind'] | undefined;
     if (kind === undefined)
@@ -118,10 +120,7 @@ function readInputs(value: unknown): PackageInput[] {
     return {
       key,
       option: 'set',
-      doc:
-        [own(option, 'description'), own(option, 'title')].find(
-          (text): text is string => typeof text === 'string' && text !== '',
-        ) ?? '',
+      doc: [own(option, 'description'), own(option, 'title')].map(shownText).find((text) => text !== '') ?? '',
       kind,
       required: own(option, 'required') === true,
       secret: own(option, 'sensitive') === true,

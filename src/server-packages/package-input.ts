@@ -88,8 +88,11 @@ export function refuseUnknown(keys: readonly string[], inputs: readonly PackageI
   const known = inputs.filter(({ option }) => option === 'set').map(({ key }) => key);
   for (const key of keys) {
     if (known.includes(key)) continue;
+    const other = inputs.find((input) => input.option !== 'set' && input.key.toLowerCase() === key.toLowerCase());
     const hint =
-      didYouMean(key, known) ?? (known.length > 0 ? `it has: ${known.join(', ')}` : 'it has none: leave --set out');
+      (other === undefined ? undefined : optionText(other)) ??
+      didYouMean(key, known) ??
+      (known.length > 0 ? `it has: ${known.join(', ')}` : 'it has none: leave --set out');
     throw usage(`${subject} has no setting "${key}"`, hint);
   }
 }

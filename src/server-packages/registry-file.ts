@@ -1,6 +1,7 @@
 /** Reads a `server.json` of the MCP registry: the packages and URLs under which a server is offered. Older files have snake_case keys. */
 import { isRecord, type JsonRecord, own } from '../config/json-data.ts';
 import { McpxError } from '../errors.ts';
+import { shownText } from './shown-text.ts';
 
 export interface RegistryServer {
   /** The part of the name after the slash. */
@@ -158,7 +159,7 @@ function readRule(record: JsonRecord): ValueRule {
   const choices = field(record, 'choices');
   const fallback = field(record, 'default');
   return {
-    doc: text(record, 'description') ?? '',
+    doc: shownText(text(record, 'description')),
     required: field(record, 'isRequired') === true,
     secret: field(record, 'isSecret') === true,
     format: text(record, 'format') ?? 'string',

@@ -182,6 +182,7 @@ test.each([
   ['.', 'it has an empty part'],
   ['a//b', 'it has an empty part'],
   [`${'a/'.repeat(70)}b`, 'it is deeper than 64 folders'],
+  [`${'文'.repeat(86)}/a`, 'a part is longer than 255 bytes'],
   ['x'.repeat(1100), 'it is longer than 1024 characters'],
 ])('the path %j: %s', (path, reason) => {
   expect(unsafePath(path, 'linux')).toBe(reason);

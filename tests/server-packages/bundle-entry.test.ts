@@ -102,6 +102,18 @@ describe('the entry of a bundle', () => {
   });
 });
 
+test('the texts of a manifest have no escape sequence and no second line', () => {
+  const manifest = readManifest(
+    manifestText({
+      display_name: '\u001b[31mRed\u0007',
+      version: '1\n2',
+      user_config: { a: setting({ description: 'x\u001b]0;y\u0007\nz' }) },
+    }),
+    'linux',
+  );
+  expect(manifest).toMatchObject({ title: '[31mRed', version: '1 2', inputs: [{ doc: 'x]0;y z' }] });
+});
+
 test.each<[Record<string, unknown>, RegExp]>([
   [{ manifest_version: '1.0' }, /version "1\.0": mcpx reads 0\.1 to 0\.4/],
   [{ manifest_version: undefined }, /no "manifest_version"/],
@@ -114,6 +126,7 @@ test.each<[Record<string, unknown>, RegExp]>([
   [server('node', { command: 'x', args: 'y' }), /args" is not a list/],
   [server('node', { command: 'x', env: { A: 1 } }), /env" has a value that is not text/],
   [{ user_config: { a: setting({ type: 'colour' }) } }, /"user_config\.a\.type" is one of string, number/],
+  [{ user_config: { 'a\u001b[2J': setting() } }, /key with invisible characters/],
 ])('a manifest with %j is refused', (fields, message) => {
   expect(() => readManifest(manifestText(fields), 'linux')).toThrow(message);
 });
