@@ -35,7 +35,7 @@ export function exportEntry(spec: ServerSpec, options: ExportOptions): ExportedE
   const notes = leftOut(spec, plain);
   const fill = (text: string) => filled(text, folderOf(spec, options.world), options);
   if (options.withSecrets) return { entry: mapTexts(plain, fill), notes, variables: [], isMasked: false };
-  const safe = masked(moveSecrets(name, plain).entry);
+  const safe = masked(moveSecrets(name, plain, true).entry);
   const variables = [
     ...new Set([...JSON.stringify(safe).matchAll(/\$\{input:([^}]+)\}/g)].map(([, id = '']) => inputVariable(id))),
   ];

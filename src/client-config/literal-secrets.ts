@@ -19,15 +19,18 @@ export interface Moved {
 /** The minimum length of a value that is moved; shorter ones are switches and numbers. */
 const SHORTEST = 6;
 
-/** Returns the entry without literal secrets. `server` is its name in the config of mcpx. */
-export function moveSecrets(server: string, entry: JsonRecord): Moved {
+/**
+ * Returns the entry without literal secrets. `server` is its name in the config of mcpx. `movesEvery` is true if every
+ * value is moved that is masked where it is shown, also one that may be no secret.
+ */
+export function moveSecrets(server: string, entry: JsonRecord, movesEvery = false): Moved {
   const secrets: Secret[] = [];
   const take = (name: string, text: string, parts: string[]): string => {
     const literal = mapPlaceholders(text, () => ' ');
     const [longest] = parts
-      .filter((part) => isWorth(name, part) && literal.includes(part))
+      .filter((part) => (movesEvery || isWorth(name, part)) && literal.includes(part))
       .sort((a, b) => b.length - a.length);
-    if (longest === undefined || quotedValue(longest) === undefined) return text;
+    if (longest === undefined || (!movesEvery && !isStorable(longest))) return text;
     const id = uniqueId(`${server}-${name}`, longest, secrets);
     secrets.push({ variable: inputVariable(id), value: longest });
     // A URL may hold several secrets.

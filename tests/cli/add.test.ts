@@ -537,7 +537,7 @@ describe('mcpx export', () => {
       tool: {
         command: join(home, '.mcpx', 'bin', 'tool'),
         args: [`${home}/x`, '--key', '${MCPX_INPUT_TOOL_KEY}'],
-        env: { KEY: '${MCPX_INPUT_TOOL_KEY}', PIN: '***', OWN: '${VAR:-info}' },
+        env: { KEY: '${MCPX_INPUT_TOOL_KEY}', PIN: '${MCPX_INPUT_TOOL_PIN}', OWN: '${VAR:-info}' },
         cwd: join(home, '.mcpx'),
       },
       far: {
@@ -550,9 +550,9 @@ describe('mcpx export', () => {
     expect(shown.stderr).toContain('server "off" is left out: it is disabled; mcpx export off prints it');
     expect(shown.stderr).toContain('server "clock" is left out: only mcpx can run a server of type "builtin"');
     expect(shown.stderr).toContain(
-      'secrets are placeholders: set MCPX_INPUT_TOOL_KEY, MCPX_INPUT_FAR_URL, MCPX_INPUT_FAR for the client',
+      'secrets are placeholders: set MCPX_INPUT_TOOL_KEY, MCPX_INPUT_TOOL_PIN, MCPX_INPUT_FAR_URL, MCPX_INPUT_FAR for the client',
     );
-    expect(shown.stderr).toContain('values of "tool" are masked as ***');
+    expect(shown.stdout + shown.stderr).not.toContain('***');
     expect(shown.stdout + shown.stderr).not.toMatch(/sk-live|abcdef123456/);
   });
 
