@@ -5,12 +5,16 @@ import { lookup } from '../../config/environment.ts';
 import type { McpxError } from '../../errors.ts';
 import { quote } from '../../upstream/process/process-errors.ts';
 import { shellWord } from '../shell-word.ts';
-import { type Advice, type AdviceContext, seeCommand, setField } from './server-advice.ts';
+import { type Advice, type AdviceContext, hasNoSecret, seeCommand, setField } from './server-advice.ts';
 
 export function exitAdvice(_error: McpxError, context: AdviceContext): Advice {
   const text = context.stderr.join('\n');
   const known =
-    missingVariable(text, context) ?? dockerDown(text, context) ?? missingModule(text, context) ?? offline(text);
+    missingVariable(text, context) ??
+    dockerDown(text, context) ??
+    missingScript(text, context) ??
+    missingModule(text, context) ??
+    offline(text);
   if (known !== undefined) return known;
   const said = quote([...context.stderr]).replace(/^ \(stderr: (.*)\)$/s, '$1');
   const reason = said === '' ? 'it wrote nothing to stderr' : `its last lines on stderr: ${said}`;
@@ -49,6 +53,22 @@ function dockerDown(text: string, { world: { platform } }: AdviceContext): Advic
     code: 'docker-not-running',
     reason: 'Docker is installed and does not run',
     command: command ?? 'sudo systemctl start docker',
+  };
+}
+
+/** Node and Python name the script that they were to run; any other module is one that the script asks for. */
+function missingScript(text: string, context: AdviceContext): Advice | undefined {
+  const { spec } = context;
+  const found =
+    /Cannot find module '([^'\n]+)'(?=[\s\S]*requireStack: \[\])/.exec(text)?.[1] ??
+    /the script "([^"\n]+)" does not exist/.exec(text)?.[1] ??
+    /can't open file '([^'\n]+)': \[Errno 2\]/.exec(text)?.[1];
+  if (spec.type !== 'stdio' || found === undefined) return undefined;
+  const args = hasNoSecret(spec) ? spec.args.map((arg) => (found.endsWith(arg) ? '<path of the script>' : arg)) : ['…'];
+  return {
+    code: 'script-not-found',
+    reason: `there is no file "${found}"`,
+    command: setField(context, ['args'], JSON.stringify(args)),
   };
 }
 

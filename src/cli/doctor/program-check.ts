@@ -4,6 +4,7 @@ import spawn from 'cross-spawn';
 import type { Config, ServerSpec, StdioServer } from '../../config/config.ts';
 import { resolveLaunch } from '../../config/env.ts';
 import type { Environment } from '../../config/environment.ts';
+import { isNodeName } from '../../config/find-program.ts';
 import type { Flags } from '../command.ts';
 import type { Examined, Finding } from './finding.ts';
 import { isKnownProgram } from './install-command.ts';
@@ -61,7 +62,7 @@ function launchOf(spec: ServerSpec, inheritEnv: Config['settings']['connect']['i
 }
 
 async function describe({ name, file, env }: Program): Promise<string> {
-  if (file === undefined) return `${name} not found`;
+  if (file === undefined) return isNodeName(name) ? `${name} not found, its scripts run in mcpx` : `${name} not found`;
   const version = await versionOf(file, env);
   return `${name} ${version ?? 'without a version'}`;
 }

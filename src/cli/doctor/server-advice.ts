@@ -274,7 +274,7 @@ function plainAddress(spec: ServerSpec): string {
 }
 
 /** True if nothing of the entry is masked when it is shown. */
-function hasNoSecret(spec: ServerSpec): boolean {
+export function hasNoSecret(spec: ServerSpec): boolean {
   return sameJson(redactSpec(spec), spec);
 }
 

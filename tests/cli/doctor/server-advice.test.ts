@@ -228,6 +228,28 @@ test.each<[string, string[], { code: string; reason?: RegExp; command: string },
     ['npm error request to https://registry.example failed, reason: getaddrinfo ENOTFOUND'],
     { code: 'download-failed', command: 'npm ping' },
   ],
+  [
+    'a script that is gone',
+    ["Error: Cannot find module '/srv/app/server.js'", "  code: 'MODULE_NOT_FOUND',", '  requireStack: []'],
+    {
+      code: 'script-not-found',
+      reason: /no file "\/srv\/app\/server\.js"/,
+      command: `mcpx config set mcpServers.x.args '["<path of the script>","--dir","/data"]'`,
+    },
+    { spec: stdioSpec('node', ['server.js', '--dir', '/data'], { place }) },
+  ],
+  [
+    'a script of Python that is gone',
+    ["python3: can't open file '/srv/s.py': [Errno 2] No such file or directory"],
+    { code: 'script-not-found', command: `mcpx config set mcpServers.x.args '["<path of the script>"]'` },
+    { spec: stdioSpec('python3', ['s.py'], { place }) },
+  ],
+  [
+    'a module that its script asks for',
+    ["Error: Cannot find module '/srv/lib.js'", 'Require stack:', "  requireStack: [ '/srv/app/server.js' ]"],
+    { code: 'exited', command: 'mcpx logs x' },
+    { spec: stdioSpec('node', ['/srv/app/server.js'], { place }) },
+  ],
   ['other words', ['one', 'two'], { code: 'exited', reason: /: one \| two$/, command: 'mcpx logs x' }],
   ['nothing', [], { code: 'exited', reason: /wrote nothing/, command: 'mcpx logs x' }],
 ])('an exit with %s on stderr', (_, stderr, { code, reason = /./, command }, more = {}) => {
