@@ -75,7 +75,8 @@ function commandRequest(before: string[], passed: string[]): AddRequest {
 /** One word that is no file: a built-in server, a URL without a name, or a name alone. */
 function bareRequest(word: string, type: string | undefined): AddRequest {
   if (type === 'builtin') return { kind: 'builtin', name: checkedName(word), toolbox: word };
-  if (isUrl(word)) throw usage('a URL needs a name before it', `mcpx add ${nameOfUrl(word)} ${word}`);
+  const url = isUrl(word) || !word.includes('://') ? word : (intendedUrl(word) ?? word);
+  if (isUrl(url)) throw usage('a URL needs a name before it', `mcpx add ${nameOfUrl(url)} ${url}`);
   const name = checkedName(word);
   throw usage(
     `server "${name}" needs a command or a URL`,

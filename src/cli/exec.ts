@@ -4,12 +4,12 @@ import type { App } from '../app/app.ts';
 import type { Config } from '../config/config.ts';
 import { formatDuration, MAX_DURATION, parseDuration } from '../config/units.ts';
 import { EXIT_CODES, McpxError, messageOf, RpcError } from '../errors.ts';
+import { codeOf } from '../files.ts';
 import { givenBy, ownTextOf, partOf, readResult } from '../front/compact/result-values.ts';
 import { compileProjection, type Projection } from '../front/compact/select.ts';
 import { type Located, locate } from '../front/compact/tool-target.ts';
 import { renderTool } from '../render/typescript.ts';
 import type { ToolResult } from '../router/router.ts';
-
 import { INVALID_PARAMS, isRecord, type Params } from '../wire/message.ts';
 import { confirmOnTerminal } from './ask-confirmation.ts';
 import type { Flags, Invocation } from './command.ts';
@@ -65,7 +65,7 @@ async function callTool(app: App, { config, flags, stop, target, given }: Wanted
   });
   if (select !== undefined && result.isError !== true) return showPart(result, select, flags);
   if (flags.has('json')) await printJson(result);
-  else if (result.isError === true) noteToolError(resultText(result));
+  else if (result.isError === true) noteToolError(`${resultText(result)}\n\n${await signatureOf(app, server, tool)}`);
   else await print(resultText(result));
   return result.isError === true ? EXIT_CODES.tool : 0;
 }
@@ -117,12 +117,14 @@ async function withSignature(
 ): Promise<unknown> {
   const isServers = error instanceof RpcError && error.code === INVALID_PARAMS;
   if (!isServers && !(error instanceof McpxError && error.code === 'arguments')) return error;
-  const definition = await app.router().tool(server, tool);
-  const signature = renderTool(definition, { form: 'short', maxDescription: 0 });
-  return new McpxError('arguments', `${messageOf(error)}\n\n${signature}`, {
+  return new McpxError('arguments', `${messageOf(error)}\n\n${await signatureOf(app, server, tool)}`, {
     hint: `mcpx inspect ${sourceFlags(flags)}${server}.${tool}`,
     cause: error,
   });
+}
+
+async function signatureOf(app: App, server: string, tool: string): Promise<string> {
+  return renderTool(await app.router().tool(server, tool), { form: 'short', maxDescription: 0 });
 }
 
 function readArgs(text: string | undefined): Params {
@@ -137,7 +139,10 @@ function readArgsFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new McpxError('usage', `the file "${file}" of --args cannot be read: ${messageOf(cause)}`, { cause });
+    throw new McpxError('usage', `the file "${file}" of --args cannot be read (${codeOf(cause) ?? 'unknown reason'})`, {
+      hint: '--args @file reads a file with a JSON object',
+      cause,
+    });
   }
 }
 

@@ -1,13 +1,16 @@
 /** Parses tool arguments from a command line. */
 import { McpxError, messageOf } from '../errors.ts';
 import { parseLossless } from '../lossless-json.ts';
+import { shellWord } from './shell-word.ts';
 
 /** Parses `key=value` as a string, which argument validation may convert to the type of the schema, and `key:=json` as JSON. */
 export function readPair(pair: string): [string, unknown] {
   const match = /^([^=:]+)(:?=)(.*)$/s.exec(pair);
   if (match === null) {
     throw new McpxError('usage', `"${pair}" is not an argument`, {
-      hint: 'write key=value, or key:=json for numbers, lists and objects',
+      hint: /^\s*\{/.test(pair)
+        ? `arguments in JSON follow --args: --args ${shellWord(pair)}`
+        : 'write key=value, or key:=json for numbers, lists and objects',
     });
   }
   const [, key = '', operator, value = ''] = match;

@@ -30,7 +30,7 @@ export const SERVER_COMMANDS: Command[] = [
     ],
     examples: [
       'mcpx add files -- npx -y @modelcontextprotocol/server-filesystem ~/projects',
-      "mcpx add github https://example.com/mcp -H 'Authorization: Bearer ${GITHUB_TOKEN}'",
+      "mcpx add github https://example.com/mcp -H 'Authorization: Bearer ${TOKEN}'",
       'mcpx add ./bundle.mcpb --set api_key=abc',
     ],
     load: () => import('./add.ts'),

@@ -60,6 +60,7 @@ test.each<[string[], string[] | undefined, RegExp, string]>([
     'curl -LO https://a.example/b.mcpb && mcpx add ./b.mcpb',
   ],
   [['x', 'ftp://a.example/'], undefined, /is not the URL of an MCP server/, 'mcpx add x https://a.example/'],
+  [['htps://mcp.linear.app/sse'], undefined, /a URL needs a name/, 'mcpx add linear https://mcp.linear.app/sse'],
   [['a.b'], ['x'], /"a\.b" cannot be the name/, 'mcpx add a-b …'],
   [['a/b'], ['x'], /"a\/b" cannot be the name/, 'mcpx add a-b …'],
 ])('%j -- %j is refused', (before, passed, message, hint) => {

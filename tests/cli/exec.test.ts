@@ -75,6 +75,20 @@ describe('--timeout', () => {
   });
 });
 
+test('an error of the tool shows the signature on stderr, and with --json only the result', async () => {
+  expect(await mcpx('exec', '--demo', 'math.calculate', 'expression=1/')).toBe(5);
+  expect(shown.stdout).toBe('');
+  expect(shown.stderr).toMatch(/^error: .*\n\ncalculate\(\{ expression: string/s);
+  shown.stderr = '';
+  expect(await mcpx('exec', '--demo', 'math.calculate', 'expression=1/', '--json')).toBe(5);
+  expect(shown.stderr).toBe('');
+});
+
+test('a JSON object as an argument: the hint has the option for it', async () => {
+  expect(await mcpx('exec', '--demo', 'math.calculate', '{"expression":"1"}')).toBe(2);
+  expect(shown.stderr).toContain(`hint: arguments in JSON follow --args: --args '{"expression":"1"}'`);
+});
+
 test('wrong arguments show the signature on stderr', async () => {
   expect(await mcpx('exec', '--demo', 'math.convert_base', 'nummer=255')).toBe(2);
   expect(shown.stdout).toBe('');
