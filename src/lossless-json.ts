@@ -87,9 +87,7 @@ export function mayChange(text: string): boolean {
  */
 function hasLongRun(text: string): boolean {
   for (let at = RUN - 1; at < text.length; at += RUN) {
-    const code = text.charCodeAt(at);
-    // A call of `isPart` here would be the most frequent one of a tool call.
-    if (code < FIRST_PART || code > LAST_PART) continue;
+    if (!isPart(text.charCodeAt(at))) continue;
     let from = at;
     while (isPart(text.charCodeAt(from - 1))) from -= 1;
     while (isPart(text.charCodeAt(at + 1))) at += 1;
@@ -98,12 +96,9 @@ function hasLongRun(text: string): boolean {
   return false;
 }
 
-/** The codes of the point and of `9`. The slash and the other digits are between them; the slash does no harm. */
-const FIRST_PART = 46;
-const LAST_PART = 57;
-
+/** True for digits and the point, and for the slash between their codes, which does no harm. */
 function isPart(code: number): boolean {
-  return code >= FIRST_PART && code <= LAST_PART;
+  return code >= 46 && code <= 57;
 }
 
 function isChanged(number: string): boolean {

@@ -4,7 +4,6 @@
  *   --target <name>   only this target; repeatable (default: every target)
  *   --packed          only verify what is in dist/release
  *   --fast            no .tar.xz and no .rpm
- *   --schemas <folder>  published JSON Schemas of CycloneDX, Scoop and winget, each under the name that it has at its address
  */
 import { parseArgs } from 'node:util';
 import { log } from '../log.mjs';
@@ -39,15 +38,14 @@ if (isMain(import.meta.url)) {
         target: { type: 'string', multiple: true },
         packed: { type: 'boolean' },
         fast: { type: 'boolean' },
-        schemas: { type: 'string' },
         repository: { type: 'string', default: process.env.GITHUB_REPOSITORY ?? NOWHERE },
       },
     });
-    const { repository, fast, schemas } = values;
-    if (values.packed) return verifyRelease(at('dist', 'release'), builtTargets(), { schemas });
+    const { repository, fast } = values;
+    if (values.packed) return verifyRelease(at('dist', 'release'), builtTargets());
     const targets = await buildAll(values.target ?? TARGETS);
     const folder = await packRelease({ targets, repository, fast, draft: true });
-    await verifyRelease(folder, targets, { schemas });
+    await verifyRelease(folder, targets);
     log('release', `${folder}, nothing was published`);
   });
 }

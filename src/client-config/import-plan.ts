@@ -105,9 +105,11 @@ function freeName({ name: written, client, project }: FoundServer, taken: Readon
 }
 
 function renamed({ client }: FoundServer, name: string, free: string, present: readonly ServerSpec[]): string {
-  const owner = present.some((spec) => nameKey(spec.name) === nameKey(name)) ? 'mcpx has' : 'another client has';
-  const whose = client === undefined ? '' : ` of ${rowOf(client).title}`;
-  return `server "${name}"${whose} is imported as "${free}", because ${owner} a different server of that name`;
+  const subject = client === undefined ? `server "${name}"` : `server "${name}" of ${rowOf(client).title}`;
+  const isPresent = present.some((spec) => nameKey(spec.name) === nameKey(name));
+  return isPresent
+    ? `${subject} is imported as "${free}", because mcpx has a different server of that name`
+    : `${subject} is imported as "${free}", because another client has a different server of that name`;
 }
 
 /** Returns the entry for the config. It is disabled only if every client has disabled it. */

@@ -148,19 +148,8 @@ class OpenSession implements ClientSession {
     const client = this.#client;
     const told = notify && ((method: string, said?: Params) => isWanted(client, method, said) && notify(method, said));
     const ask = this.#askerOf(exchange);
-    return {
-      caller: client.identity,
-      notify: told,
-      ask,
-      isTransparent: this.#isTransparent,
-      signal,
-      progress,
-      meta: passableMeta(params),
-      inputs,
-      conversation,
-      requestId,
-      verbatim,
-    };
+    const back = { caller: client.identity, notify: told, ask, isTransparent: this.#isTransparent };
+    return { ...back, signal, progress, inputs, conversation, meta: passableMeta(params), requestId, verbatim };
   }
 }
 

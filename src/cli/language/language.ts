@@ -84,13 +84,12 @@ export function createTranslator(table: Readonly<Record<string, string>>): (line
     const found = exact.get(text);
     if (found !== undefined || depth === MAX_DEPTH || !/[a-z]{2}/i.test(text)) return found;
     templates ??= templatesOf(exact);
-    for (const { pattern, text: translated, names } of templates) {
+    for (const { pattern, text: translated, names, startsOpen } of templates) {
       const match = pattern.exec(text);
       if (match === null) continue;
-      return translated.replace(/\{(\d+)\}/g, (_, index) => {
-        const value = match[Number(index) + 1] ?? '';
-        return names.has(Number(index)) ? value : valueText(value, depth + 1);
-      });
+      const values = match.slice(1).map((value, index) => (names.has(index) ? value : valueText(value, depth + 1)));
+      if (startsOpen && values[0] === match[1] && SENTENCE.test(values[0] ?? '')) continue;
+      return translated.replace(/\{(\d+)\}/g, (_, index) => values[Number(index)] ?? '');
     }
     return undefined;
   };
@@ -116,6 +115,8 @@ interface Template {
   /** The values in quotes: names, which are the same in every language. */
   names: ReadonlySet<number>;
   text: string;
+  /** True if the first value is at the beginning, so that any line that goes on with the same words fits. */
+  startsOpen: boolean;
   /** Letters that are not values. */
   letters: number;
 }
@@ -124,10 +125,12 @@ function templatesOf(table: ReadonlyMap<string, string>): Template[] {
   const templates = [...table].flatMap(([key, text]) => {
     if (!VALUE.test(key)) return [];
     const parts = key.split(/(\{#?\d+\})/);
-    const pattern = parts.map((part) => (VALUE.test(part) ? valuePattern(part) : part.replace(SPECIAL, '\\$&')));
+    const pattern = parts.map((part, index) =>
+      VALUE.test(part) ? valuePattern(part, parts[index + 1]) : part.replace(SPECIAL, '\\$&'),
+    );
     const letters = parts.filter((part) => !VALUE.test(part)).join('').length;
     const names = new Set([...key.matchAll(/"\{#?(\d+)\}"/g)].map(([, index]) => Number(index)));
-    return [{ pattern: new RegExp(`^${pattern.join('')}$`), names, text, letters }];
+    return [{ pattern: new RegExp(`^${pattern.join('')}$`), names, text, startsOpen: /^\{\d/.test(key), letters }];
   });
   return templates.sort((a, b) => b.letters - a.letters);
 }
@@ -135,6 +138,11 @@ function templatesOf(table: ReadonlyMap<string, string>): Template[] {
 const VALUE = /\{#?\d+\}/;
 const SPECIAL = /[.*+?^${}()|[\]\\]/g;
 
-function valuePattern(value: string): string {
-  return value.includes('#') ? '([\\d.,]+)' : '(.*?)';
+/** At least four words: a sentence that the table does not have, and no name. */
+const SENTENCE = /^\S+(?:\s+\S+){3}/;
+
+/** A value in quotes ends at the next quote, so that it does not reach into the value after it. */
+function valuePattern(value: string, after = ''): string {
+  if (value.includes('#')) return '([\\d.,]+)';
+  return after.startsWith('"') ? '([^"]*)' : '(.*?)';
 }

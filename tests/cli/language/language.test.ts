@@ -55,6 +55,8 @@ describe('a line', () => {
     'there is no command "{0}"': '没有命令“{0}”',
     '{0} is left out: {1}': '已跳过 {0}：{1}',
     '{#0} servers: {1}': '{0} 个服务器：{1}',
+    '{0} needs {1}': '{0} 需要 {1}',
+    'server "{0}": {1}': '服务器“{0}”：{1}',
     '{#0} failed': '{0} 个失败',
     '{#0} ready': '{0} 个就绪',
   });
@@ -68,6 +70,9 @@ describe('a line', () => {
     ['Cursor is left out: there is no command "x"', '已跳过 Cursor：没有命令“x”'],
     ['3 servers: 2 ready, 1 failed', '3 个服务器：2 个就绪，1 个失败'],
     ['mcpx ready', 'mcpx ready'],
+    ['TOKEN needs a value', 'TOKEN 需要 a value'],
+    ['name in its "env" whatever it needs beyond PATH', 'name in its "env" whatever it needs beyond PATH'],
+    ['server "a" is not at "b": ready', 'server "a" is not at "b": ready'],
     ['3 servers: ready, set', '3 个服务器：ready, set'],
     ['', ''],
   ])('%j', (line, expected) => expect(translate(line)).toBe(expected));
