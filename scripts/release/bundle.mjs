@@ -81,7 +81,7 @@ const packedPackages = (inputs) => ({
       const alone = { ...options(), legalComments: 'none', write: false };
       const { outputFiles, metafile } = await build({ ...alone, stdin: { contents, resolveDir: ROOT } });
       for (const [file, facts] of Object.entries(metafile.inputs)) if (file !== '<stdin>') inputs.set(file, facts);
-      const packed = brotliCompressSync(outputFiles[0].contents).toString('base64');
+      const packed = brotliCompressSync(inAscii(outputFiles[0].text)).toString('base64');
       const code = `require('node:zlib').brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString('latin1')`;
       return { contents: `new Function('module', 'exports', 'require', ${code})(module, exports, require);` };
     });
@@ -95,7 +95,7 @@ const options = (plugins = []) => ({
   format: 'cjs',
   target: 'node20',
   minify: true,
-  // Pure ASCII becomes a one-byte string in memory, half the size.
+  // Pure ASCII becomes a one-byte string in memory, half the size. See `inAscii` for regular expressions.
   charset: 'ascii',
   // jsonc-parser's CommonJS form hides its requires from bundlers.
   mainFields: ['module', 'main'],
@@ -105,6 +105,14 @@ const options = (plugins = []) => ({
   logLevel: 'warning',
   metafile: true,
 });
+
+/**
+ * Escapes what is not ASCII. esbuild escapes strings, but no regular expressions, and the executable reads its script as
+ * Latin-1, in which `/是/` matches other characters.
+ */
+export function inAscii(code) {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 /** The package a bundled file belongs to; our own files count as `mcpx`. */
 export function packageOf(path) {
@@ -145,6 +153,7 @@ async function bundleFile(entry, outfile, { define = {}, ...more } = {}) {
     const common = options(plugins);
     const constants = { ...common.define, ...define };
     const { metafile } = await build({ ...common, ...more, define: constants, entryPoints: [entry], outfile });
+    writeFileSync(outfile, inAscii(readFileSync(outfile, 'utf8')));
     const own = Object.entries(metafile.inputs).filter(([file]) => !file.startsWith('packed:'));
     return { ...metafile, inputs: { ...Object.fromEntries(own), ...Object.fromEntries(packed) } };
   } catch (cause) {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { emptyPlace, openSession, type Place, run, serverScript } from './program.ts';
+import { BUNDLE, emptyPlace, openSession, type Place, run, serverScript, start } from './program.ts';
 
 const node = process.execPath;
 
@@ -50,6 +50,23 @@ test('mcpx tools -s shows what fits, best first, as a table and as JSON', async 
   );
   const nothing = await run(['tools', '-s', 'xyzzy', '--json', '--config', config], place);
   expect(nothing).toMatchObject({ code: 0, stdout: '[]\n', stderr: 'no tool for "xyzzy"\n' });
+});
+
+test('the executable reads a question as the same program for Node does', async () => {
+  const place = emptyPlace();
+  for (const question of [
+    '查一下现在几点，然后算一下二加三',
+    '有没有记住张三的生日',
+    'what time is it in “São Paulo”',
+  ]) {
+    const args = ['tools', '--demo', '-s', question, '--json'];
+    const [executable, bundle] = [
+      await run(args, place),
+      await start(args, place, [process.execPath, BUNDLE]).finished,
+    ];
+    expect(executable.code).toBe(0);
+    expect(JSON.parse(executable.stdout)).toEqual(JSON.parse(bundle.stdout));
+  }
 });
 
 test('a question without words is a wrong command line', async () => {

@@ -63,6 +63,7 @@ declare module '*/scripts/release/bundle.mjs' {
     outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
   }
   export const SIZE_LIMIT: number;
+  export function inAscii(code: string): string;
   export function packageOf(path: string): string;
   export function sizesByPackage(metafile: Metafile): [string, number][];
   export function sizeReport(metafile: Metafile, bytes: number): string;

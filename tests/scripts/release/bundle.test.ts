@@ -1,6 +1,6 @@
-/** The size report of the bundle. */
+/** The size report of the bundle, and its characters. */
 import { describe, expect, it } from 'vitest';
-import { packageOf, SIZE_LIMIT, sizeReport, sizesByPackage } from '../../../scripts/release/bundle.mjs';
+import { inAscii, packageOf, SIZE_LIMIT, sizeReport, sizesByPackage } from '../../../scripts/release/bundle.mjs';
 
 describe('the size report', () => {
   const part = (bytes: number) => ({ bytesInOutput: bytes });
@@ -32,5 +32,20 @@ describe('the size report', () => {
   it('fails above the limit and names the largest', () => {
     expect(sizeReport(metafile, SIZE_LIMIT)).toContain('1.3 MB of at most 1.3 MB');
     expect(() => sizeReport(metafile, SIZE_LIMIT + 1)).toThrow(/has 1250001 bytes, the limit is 1250000: ajv/);
+  });
+});
+
+describe('code in ASCII', () => {
+  it.each([
+    ['/^(?:yes|是)$/i.test(text)', '是'],
+    ['/[“‘「][^”’」]+/u.exec(text)[0]', '说“你好”'],
+    ['/[\\d, …]+/.exec(text)[0]', '[1, 2 … 9]'],
+    ['/[😀-😂]+/u.exec(text)[0]', 'a😁b'],
+    ['text.split("并")', '甲并乙'],
+  ])('%s has the same value', (code, text) => {
+    const ascii = inAscii(code);
+    expect(ascii).toMatch(/^[\0-\x7f]+$/);
+    const valueOf = (source: string) => new Function('text', `return ${source}`)(text);
+    expect(valueOf(ascii)).toEqual(valueOf(code));
   });
 });
