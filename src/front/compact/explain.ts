@@ -9,7 +9,7 @@ import { parameterList } from '../../render/typescript.ts';
 import { exampleArguments, type Problem } from '../../router/arguments.ts';
 import { type ArgumentFault, firstNames, problemLines } from '../../router/not-found.ts';
 import type { ToolResult } from '../../router/router.ts';
-import type { Params } from '../../wire/message.ts';
+import { isRecord, type Params } from '../../wire/message.ts';
 import { type Dialect, written } from './dialect.ts';
 
 /** Returns a failure as a tool result, so that the model can correct its call. */
@@ -33,11 +33,20 @@ function explainFault(message: string, { server, tool, problems, worked }: Argum
   const about = [...parts].map(([path, line]) => `${path}: ${line}`);
   const budget = tokenBudget(MAX_TOKENS - estimateTokens(`error: ${head}\n${more}`));
   const told = budget.take(problemLines(problems), (rest) => `  and ${rest} more problems`);
-  const types = budget.take(about, (rest) => `… and ${rest} more`);
+  const types = budget.take(about, (rest) => (rest < about.length ? `… and ${rest} more` : undefined));
   const others = parts.size === types.length ? budget.take(otherParameters(tool, parts)) : [];
   const text = [`error: ${head}`, ...told, ...(types.length > 0 ? ['', ...types] : []), ...others].join('\n');
-  const example = `example: ${exampleCall({ server, tool, worked }, dialect)}`;
-  return `${text}\n${estimateTokens(text) + estimateTokens(example) <= MAX_TOKENS ? example : more}`;
+  const args = worked ?? exampleArguments(tool.inputSchema);
+  const example = `example: ${exampleCall({ server, tool, worked: args }, dialect)}`;
+  const isShort = estimateTokens(text) + estimateTokens(example) <= MAX_TOKENS;
+  return `${text}\n${isShort && problems.some(({ path }) => has(args, keysOf(path))) ? example : more}`;
+}
+
+/** True if there is a value at the path. An example of another alternative of a union, or without the parameters that failed, is no help. */
+function has(value: unknown, [key, ...rest]: string[]): boolean {
+  if (key === undefined) return true;
+  if (Array.isArray(value)) return value.length > 0 && has(value[0], [key, ...rest]);
+  return isRecord(value) && Object.hasOwn(value, key) && has(value[key], rest);
 }
 
 /** Estimated tokens of an error; its example, and what it says of each problem, have to fit into them. */
@@ -49,8 +58,8 @@ const MAX_OTHERS = 100;
 function tokenBudget(tokens: number) {
   let left = tokens;
   return {
-    /** Returns the lines that fit; if some do not, the last line counts them, unless there is no `counted`. */
-    take(lines: string[], counted?: (rest: number) => string): string[] {
+    /** Returns the lines that fit; if some do not, the last line counts them, unless `counted` gives none. */
+    take(lines: string[], counted: (rest: number) => string | undefined = () => undefined): string[] {
       const costs = lines.map((line) => estimateTokens(line));
       const whole = costs.reduce((sum, cost) => sum + cost, 0);
       let room = whole <= left ? left : left - REST;
@@ -60,7 +69,8 @@ function tokenBudget(tokens: number) {
       });
       left = room;
       const rest = lines.length - shown.length;
-      return rest > 0 && counted !== undefined ? [...shown, counted(rest)] : shown;
+      const last = rest > 0 ? counted(rest) : undefined;
+      return last === undefined ? shown : [...shown, last];
     },
   };
 }
@@ -78,22 +88,26 @@ function failedParts(tool: Tool, problems: Problem[]): Map<string, string> {
   return parts;
 }
 
+/** Returns the keys of `items[0].id`, without the index. */
+function keysOf(path: string): string[] {
+  return [...path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[[^\]]*\]|([^.[\]]+)/g)]
+    .map(([, quoted, plain]) => quoted ?? plain)
+    .filter((key) => key !== undefined);
+}
+
 /** Converts `items[0].id` to `items/id`. */
 function pointerOf(path: string): string {
-  const keys = [...path.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\[[^\]]*\]|([^.[\]]+)/g)].map(
-    ([, quoted, plain]) => quoted ?? plain,
-  );
-  return keys
-    .filter((key) => key !== undefined)
+  return keysOf(path)
     .map((key) => key.replaceAll('~', '~0').replaceAll('/', '~1'))
     .join('/');
 }
 
 /** Names the parameters that did not fail, because a model may not have seen the tool before. */
 function otherParameters({ inputSchema }: Tool, parts: Map<string, string>): string[] {
+  const failed = new Set([...parts.keys()].map((path) => keysOf(path)[0]));
   const names = parameterList(inputSchema, Number.POSITIVE_INFINITY)
     .split(', ')
-    .filter((name) => name !== '' && name !== '…' && !parts.has(name.replace(/\?$/, '')));
+    .filter((name) => name !== '' && name !== '…' && !failed.has(name.replace(/\?$/, '')));
   return names.length === 0 ? [] : [`other parameters: ${firstNames(names, MAX_OTHERS)}`];
 }
 

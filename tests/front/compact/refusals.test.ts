@@ -75,6 +75,18 @@ describe('a refused call', () => {
     expect(tokens(refusal)).toBeLessThan(100);
   });
 
+  test('has no example of another alternative, and no parameter twice', async () => {
+    const kind = (name: string, key: string) => object({ kind: { const: name }, [key]: string() }, ['kind', key]);
+    const schema = object({ via: { oneOf: [kind('mail', 'address'), kind('call', 'number')] }, at: string() }, ['via']);
+    const { text } = openCompact({ s: { tools: [tool('tell', schema)] } });
+    const refused = (via: unknown) => text('exec', { tool: 's.tell', arguments: { via } });
+    expect(await refused({ kind: 'call' })).toBe(
+      'error: the arguments do not fit "s.tell"\n  via.number: missing\n\nvia.number: string\n' +
+        'other parameters: at?\nmore: inspect {"tool":"s.tell"}\n',
+    );
+    expect(await refused({ kind: 'mail' })).toContain('example: exec {"tool":"s.tell"');
+  });
+
   test('tells the problems of one alternative', async () => {
     const kind = (name: string, key: string) => object({ kind: { const: name }, [key]: string() }, ['kind', key]);
     const $defs = { Mail: kind('mail', 'address'), Call: kind('call', 'number'), Note: kind('note', 'text') };
