@@ -86,7 +86,7 @@ describe.each(DOCUMENTS)('$file', (document) => {
     const ran = lines.flatMap((line) => [...line.matchAll(/^npm (?:run )?(start|test|(?<=run )[\w:-]+)(.*)$/g)]);
     for (const [line, name = '', rest = ''] of ran) {
       expect(Object.keys(SCRIPTS), line).toContain(name);
-      const file = /scripts\/[\w/-]+\.mjs/.exec(SCRIPTS[name] ?? '')?.[0];
+      const file = /scripts\/[\w/-]+\.mjs$/.exec(SCRIPTS[name] ?? '')?.[0];
       const own = name === 'start' ? [] : [...rest.matchAll(/--([a-z]+)/g)].map(([, option]) => option);
       for (const option of own) expect(textOf(file ?? 'package.json'), line).toContain(`${option}: {`);
     }

@@ -3,7 +3,7 @@
  *   node scripts/packages/channels.mjs <folder with SHA256SUMS> --repository <owner/name>
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { log } from '../log.mjs';
 import { at, BuildError, isMain, projectVersion, readJson, runMain } from '../project.mjs';
@@ -47,7 +47,7 @@ export function homebrewFormula({ version, summary, homepage, archive }) {
   });
   return [
     'class Mcpx < Formula',
-    `  desc "${summary.replace(/^Every/, 'All')}"`,
+    `  desc "${summary}"`,
     `  homepage "${homepage}"`,
     `  version "${version}"`,
     '  license "MIT"',
@@ -161,20 +161,24 @@ export function wingetManifests({ version, summary, homepage, repository, archiv
   };
 }
 
-/** Writes all files of the channels into `folder`, next to SHA256SUMS, and returns their names. */
+/** Writes the files of the channels into `folder`, next to SHA256SUMS, and returns their names. A channel without an archive has none. */
 export function writeChannels(folder, { repository, version = projectVersion() }) {
   if (!/^[\w-]+\/[\w.-]+$/.test(repository ?? '')) {
     throw new BuildError('the name of the repository is needed', { hint: '--repository <owner/name>' });
   }
   const facts = releaseFacts(readSums(readFileSync(join(folder, SUMS), 'utf8')), { repository, version });
-  mkdirSync(join(folder, 'winget'), { recursive: true });
-  const files = {
-    'mcpx.rb': homebrewFormula(facts),
-    'mcpx.json': scoopManifest(facts),
-    ...Object.fromEntries(Object.entries(wingetManifests(facts)).map(([name, text]) => [`winget/${name}`, text])),
-  };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  return Object.keys(files);
+  const winget = Object.entries(wingetManifests(facts)).map(([name, text]) => [`winget/${name}`, text]);
+  const windows = SCOOP.some(([, target]) => facts.archive(target, 'zip'));
+  const unix = HOMEBREW.some(([, , target]) => facts.archive(target, 'tar.gz'));
+  const files = [
+    ...(unix ? [['mcpx.rb', homebrewFormula(facts)]] : []),
+    ...(windows ? [['mcpx.json', scoopManifest(facts)], ...winget] : []),
+  ];
+  for (const [name, text] of files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return files.map(([name]) => name);
 }
 
 if (isMain(import.meta.url)) {

@@ -31,6 +31,8 @@ export function manifest() {
       './package.json': './package.json',
     },
     publishConfig: { access: 'public' },
+    // Yarn would leave the files in a zip, and Node cannot start a program from there: modules run in a child process.
+    preferUnplugged: true,
   };
 }
 

@@ -80,7 +80,7 @@ export async function packRelease({ dist = at('dist'), targets, repository, fast
   const channels = writeChannels(folder, { repository });
   const winget = channels.filter((name) => name.startsWith('winget/'));
   const entries = winget.map((name) => ({ name, data: readFileSync(join(folder, name)) }));
-  write(`mcpx-winget-${projectVersion()}.zip`, zip(entries, sourceTime()));
+  if (entries.length > 0) write(`mcpx-winget-${projectVersion()}.zip`, zip(entries, sourceTime()));
   writeSums(folder);
   writeFileSync(join(dist, 'release-notes.md'), releaseNotes(projectVersion(), { draft }));
   return folder;

@@ -4,6 +4,7 @@
  *   --target <name>   only this target; repeatable (default: every target)
  *   --packed          only verify what is in dist/release
  *   --fast            no .tar.xz and no .rpm
+ *   --schemas <folder>  published JSON Schemas of CycloneDX, Scoop and winget, each under the name that it has at its address
  */
 import { parseArgs } from 'node:util';
 import { log } from '../log.mjs';
@@ -38,14 +39,15 @@ if (isMain(import.meta.url)) {
         target: { type: 'string', multiple: true },
         packed: { type: 'boolean' },
         fast: { type: 'boolean' },
+        schemas: { type: 'string' },
         repository: { type: 'string', default: process.env.GITHUB_REPOSITORY ?? NOWHERE },
       },
     });
-    const { repository, fast } = values;
-    if (values.packed) return verifyRelease(at('dist', 'release'), builtTargets());
+    const { repository, fast, schemas } = values;
+    if (values.packed) return verifyRelease(at('dist', 'release'), builtTargets(), { schemas });
     const targets = await buildAll(values.target ?? TARGETS);
     const folder = await packRelease({ targets, repository, fast, draft: true });
-    await verifyRelease(folder, targets);
+    await verifyRelease(folder, targets, { schemas });
     log('release', `${folder}, nothing was published`);
   });
 }

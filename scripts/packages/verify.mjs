@@ -1,38 +1,19 @@
 /** Verifies the files of a release with the programs that people use on them. Each check says what it saw, or why it was not made. */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { log } from '../log.mjs';
-import { BuildError, executableName, hostTarget, projectVersion } from '../project.mjs';
+import { BuildError, executableName, hostTarget } from '../project.mjs';
 import { signatureProblems } from '../release/macho.mjs';
 import { runnerFor, smoke } from '../release/smoke.mjs';
 import { tarEntries } from '../release/tar.mjs';
 import { verifySums } from './checksums.mjs';
+import { verifyInChroots } from './chroots.mjs';
 import { archiveName, EXTRAS } from './contents.mjs';
-
-/** Runs a program; undefined if it is not installed, an error if it fails. */
-function run(program, args, options = {}) {
-  const { error, status, stdout, stderr } = spawnSync(program, args, {
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-    ...options,
-  });
-  if (error?.code === 'ENOENT') return undefined;
-  if (status === 0) return stdout + stderr;
-  throw new BuildError(`${program} ${args.join(' ')} failed: ${(error?.message ?? stdout + stderr).slice(-2000)}`);
-}
-
-/** Runs a program on a file if it is installed. `fits` is text that its output must have. */
-function check(name, program, args, fits, options) {
-  const said = run(program, args, options);
-  if (said === undefined) return log('skipped', `${name}: the program ${program} is not installed`);
-  if (fits !== undefined && !said.includes(fits)) {
-    throw new BuildError(`"${name}": ${program} does not say ${JSON.stringify(fits)}: ${said.slice(0, 500)}`);
-  }
-  log('verified', `${name} with ${program}`);
-}
+import { check, expectText, inTempFolder, run } from './programs.mjs';
+import { verifyChannels } from './verify-channels.mjs';
+import { verifyNpmPackage } from './verify-npm.mjs';
+import { runUnderWine, wineProblem } from './wine.mjs';
 
 /** The bare executable runs if this machine can run it; the signature of macOS and the resources of Windows are read otherwise. */
 async function verifyExecutable(folder, target) {
@@ -78,46 +59,23 @@ function verifyArchives(folder, target) {
 }
 
 /** Installs the archive of this machine into an empty home, calls a tool, and removes it. */
-function verifyInstaller(folder) {
+async function verifyInstaller(folder) {
   if (process.platform === 'win32') return log('skipped', 'install.sh: this is Windows');
-  const home = mkdtempSync(join(tmpdir(), 'mcpx-home-'));
-  try {
+  await inTempFolder((home) => {
     const options = { env: { PATH: process.env.PATH, HOME: home, TMPDIR: home } };
     const script = join(folder, 'install.sh');
     const executable = join(home, '.local', 'bin', 'mcpx');
     run('sh', [script, '--file', join(folder, `${archiveName(hostTarget())}.tar.gz`)], options);
     const said = run(executable, ['exec', '--demo', 'math.convert_base', 'number=255', 'to=16'], options);
-    if (!said?.includes('"ff"')) throw new BuildError(`the installed executable says ${said}`);
+    expectText('the installed executable', said, '"ff"');
     run('sh', [script, '--uninstall'], options);
     if (existsSync(executable)) throw new BuildError('install.sh --uninstall left the executable');
-    log('verified', 'install.sh --file into an empty home, a call, and --uninstall');
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
+  });
+  log('verified', 'install.sh --file into an empty home, a call, and --uninstall');
 }
 
-/** Installs the npm package offline into an empty folder and runs its command and its library. */
-function verifyNpm(folder) {
-  const work = mkdtempSync(join(tmpdir(), 'mcpx-npm-'));
-  try {
-    const tarball = join(folder, `mcpx-npm-${projectVersion()}.tgz`);
-    const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-    const options = { cwd: work, env: { ...process.env, npm_config_loglevel: 'error' } };
-    run(npm, ['install', '--offline', '--no-audit', '--no-fund', tarball], options);
-    check(
-      'the npm package',
-      npm,
-      ['exec', '--offline', '--', 'mcpx', '--version'],
-      `mcpx/${projectVersion()}`,
-      options,
-    );
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-}
-
-/** Verifies everything in a folder that `packRelease` has written. */
-export async function verifyRelease(folder, targets) {
+/** Verifies everything in a folder that `packRelease` has written. `schemas` is a folder with published JSON Schemas. */
+export async function verifyRelease(folder, targets, { schemas } = {}) {
   log('verified', `SHA256SUMS: ${verifySums(folder).size} files`);
   for (const target of targets) {
     await verifyExecutable(folder, target);
@@ -127,9 +85,11 @@ export async function verifyRelease(folder, targets) {
     if (name.endsWith('.deb')) check(name, 'dpkg-deb', ['--info', join(folder, name)], 'Package: mcpx');
     if (name.endsWith('.rpm')) check(name, 'rpm', ['-qip', '--nosignature', join(folder, name)], 'Name        : mcpx');
   }
-  check('mcpx.rb', 'ruby', ['-c', join(folder, 'mcpx.rb')], 'Syntax OK');
-  for (const name of ['mcpx.json', 'mcpx.cdx.json']) JSON.parse(readFileSync(join(folder, name), 'utf8'));
+  await verifyChannels(folder, targets, schemas);
   check('install.sh', 'sh', ['-n', join(folder, 'install.sh')]);
-  if (targets.includes(hostTarget())) verifyInstaller(folder);
-  verifyNpm(folder);
+  if (targets.includes(hostTarget())) {
+    await verifyInstaller(folder);
+    await verifyInChroots(folder);
+  }
+  await verifyNpmPackage(folder);
 }

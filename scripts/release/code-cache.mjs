@@ -2,19 +2,28 @@
  * Runs the app once and keeps what V8 compiled on the way, so that the executable need not compile it again.
  * Started by the build under the Node that will be embedded:
  *   node --random-seed=42 code-cache.mjs <app.script.js> <cache to write> <arguments for the app…>
- * With a fixed seed the bytes are the same every time.
+ * The bytes are the same every time, also on a busy machine: the seed is fixed, and nothing in V8 depends on time.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { constants, Script } from 'node:vm';
+
+/** Optimizing compilers on threads, and bytecode that V8 drops if it was not used for a while. Both leave traces in the cache. */
+const BY_TIME = ['concurrent-recompilation', 'flush-bytecode'];
 
 const [, , app, output, ...args] = process.argv;
 const script = new Script(readFileSync(app, 'latin1'), {
   filename: 'mcpx:app.js',
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
-process.once('exit', () => writeFileSync(output, script.createCachedData()));
+for (const name of BY_TIME) setFlagsFromString(`--no-${name}`);
+process.once('exit', () => {
+  // V8 refuses a cache that was made with other flags.
+  for (const name of BY_TIME) setFlagsFromString(`--${name}`);
+  writeFileSync(output, script.createCachedData());
+});
 
 // The app sees the arguments as it does inside the executable.
 process.argv.splice(1, process.argv.length, process.execPath, ...args);

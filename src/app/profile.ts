@@ -10,6 +10,7 @@ import type { Prior } from '../catalog/search/ranking.ts';
 import { createToolSearch, type ToolSearch } from '../catalog/search/search.ts';
 import type { Config, FrontKind, Profile, Settings } from '../config/config.ts';
 import { sameJson } from '../config/json-data.ts';
+import { McpxError } from '../errors.ts';
 import type { ClientSession, Front } from '../front/front-interface.ts';
 import type { Log } from '../observe/log.ts';
 import type { Observer } from '../observe/observer.ts';
@@ -115,7 +116,10 @@ export function runProfile(
     log,
     pins,
     ...(store && { store }),
-    wasSlow: (spec) => failures?.read(spec)?.slow === true,
+    slowStarts: {
+      has: (spec) => failures?.read(spec)?.slow === true,
+      add: (spec) => failures?.record(spec, lateStart(spec.name, settings.connect.firstListWait)),
+    },
     outcome: (spec, error) => (error === undefined ? failures?.clear(spec) : failures?.record(spec, error)),
     changed: (server, kinds) => {
       observer.emit({ type: 'lists', profile: own, server, lists: kinds });
@@ -137,6 +141,11 @@ export function runProfile(
     offerSignIn: oauth && createSignInOffers(beginnerOf(oauth, () => running.profile.servers, settings)),
   };
   return running;
+}
+
+/** The failure that is stored until the server answers or its start fails. */
+function lateStart(server: string, wait: number): McpxError {
+  return new McpxError('timeout', `server "${server}" had not answered ${wait / 1000} s after it was needed`);
 }
 
 /** Applies new servers and rules to a running profile and returns the changes. Its clients get list_changed notifications. */

@@ -30,6 +30,7 @@ import {
   mayBeAnswered,
   mayBeStale,
   othersWithin,
+  overdue,
   type ServerEntry,
   type ServerState,
   type Teller,
@@ -45,8 +46,8 @@ export interface CatalogOptions {
   pool: Pick<Pool, 'get'>;
   log: Log;
   store?: CatalogStore;
-  /** True if the server did not answer in time at its last start, maybe in an earlier run of mcpx. */
-  wasSlow?: (spec: ServerSpec) => boolean;
+  /** The servers that did not answer in time at their last start, maybe in an earlier run of mcpx. */
+  slowStarts?: { has(spec: ServerSpec): boolean; add(spec: ServerSpec): void };
   /** Gets every list. */
   pins?: Pick<Pins, 'learned'>;
   /** Called with the lists that changed when a server's offer differs from the known one. */
@@ -98,8 +99,7 @@ export class Catalog {
         return [spec.name, { ...emptyServerState(spec), handshake, offer, definitions, tools }];
       }),
     );
-    const kept = new Set(this.#slots.values());
-    for (const slot of before.values()) if (!kept.has(slot)) clearTimers(slot);
+    for (const [name, slot] of before) if (this.#slots.get(name) !== slot) clearTimers(slot);
     this.#revision++;
   }
 
@@ -143,8 +143,8 @@ export class Catalog {
 
   /**
    * Loads or lists everything that the client may see, all servers in parallel. Waits for each listing until `wait` ms
-   * after it began, however many clients ask: a server that hangs is waited for only once. No client waits for one that
-   * hung at its last start. Only with `all` does it wait for lists other than tools, and retry lists that failed.
+   * after it began, however many clients ask, and not for a server that hung at its last start. Only with `all` does it
+   * wait for lists other than tools, and retry lists that failed.
    */
   async settle(wait: number, client?: Client, lists: 'tools' | 'all' = 'tools'): Promise<void> {
     const restoring = this.#restore.all(this.#slots.values());
@@ -158,12 +158,13 @@ export class Catalog {
     });
     const now = performance.now();
     const rounds = open.map((slot) => {
-      slot.awaitedSince ??= client && this.#options.wasSlow?.(slot.spec) ? Number.NEGATIVE_INFINITY : now;
+      slot.awaitedSince ??= client && this.#options.slowStarts?.has(slot.spec) ? Number.NEGATIVE_INFINITY : now;
       const done = this.#refresh.now(slot, client?.connectionTo(slot.name));
       if (client?.takesOthers && isKnown(slot, undefined)) return undefined;
       return within(done, slot.awaitedSince + wait - now);
     });
     await Promise.all(rounds);
+    if (client && !client.takesOthers) for (const { spec } of overdue(open)) this.#options.slowStarts?.add(spec);
     if (lists === 'all') await this.answered(wait);
   }
 
@@ -223,8 +224,7 @@ export class Catalog {
   /** Handles a `…/list_changed` notification; the new list is requested on the connection that sent it. */
   noticed(name: string, method: string, connection?: Teller): void {
     const slot = this.#slots.get(name);
-    if (slot === undefined || !method.endsWith('/list_changed')) return;
-    this.#refresh.soon(slot, connection);
+    if (slot !== undefined && method.endsWith('/list_changed')) this.#refresh.soon(slot, connection);
   }
 
   close(): void {

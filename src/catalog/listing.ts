@@ -1,5 +1,5 @@
 /** Lists everything that one upstream offers: pagination, limits, and sanitizing of names and descriptions. */
-import { RpcError } from '../errors.ts';
+import { McpxError, RpcError } from '../errors.ts';
 import { type Interruptible, runInSteps } from '../event-loop.ts';
 import type { Log } from '../observe/log.ts';
 import { clean, cleanName, cut } from '../render/text.ts';
@@ -126,16 +126,24 @@ async function listPages(connection: Asker, method: string, key: string): Promis
   let cursor: unknown;
   for (let page = 0; page < MAX_PAGES && items.length < MAX_ITEMS; page++) {
     const result = await ask(connection, method, cursor);
-    if (!isRecord(result)) break;
+    if (result === undefined) break;
+    if (!isRecord(result)) throw noList(connection, method);
     freshFor = Math.min(freshFor, typeof result.ttlMs === 'number' ? result.ttlMs : 0);
     const found = result[key];
-    if (Array.isArray(found)) for (const item of found) if (isRecord(item)) items.push(item);
+    // Some servers leave out an empty list, or write it as null.
+    if (found !== undefined && found !== null && !Array.isArray(found)) throw noList(connection, method);
+    for (const item of found ?? []) if (isRecord(item)) items.push(item);
     if (typeof result.nextCursor !== 'string') break;
     cursor = result.nextCursor;
   }
   return { items: items.slice(0, MAX_ITEMS), freshFor };
 }
 
+function noList({ name }: Asker, method: string): McpxError {
+  return new McpxError('protocol', `server "${name}" answered "${method}" with something that is no list`);
+}
+
+/** Requests one page; undefined if the server does not have the method. */
 async function ask(connection: Asker, method: string, cursor: unknown): Promise<unknown> {
   try {
     const timeout = Math.min(method === TOOLS ? LIST_TIMEOUT : OTHER_LIST_TIMEOUT, connection.spec.timeout);

@@ -232,6 +232,15 @@ export function within(work: Promise<void>, wait: number): Promise<void> {
   });
 }
 
+/** Returns the servers that did not answer within the first wait, each of them once. */
+export function overdue(slots: readonly ServerState[]): ServerState[] {
+  const late = slots.filter(({ listing, awaitedSince = Number.NEGATIVE_INFINITY }) => {
+    return listing.kind === 'unlisted' && Number.isFinite(awaitedSince);
+  });
+  for (const slot of late) slot.awaitedSince = Number.NEGATIVE_INFINITY;
+  return late;
+}
+
 export function clearTimers({ announced, retryTimer }: ServerState): void {
   announced?.begin();
   clearTimeout(retryTimer);

@@ -138,6 +138,8 @@ export interface Settings {
     /** null offers `exec_read` only to clients that approve tools by their annotations. */
     execSplit: boolean | null;
     structured: 'always' | 'never' | 'auto';
+    /** True for clients that fail on a text that is JSON but no object. It cannot be set in a file. */
+    labelsJson?: boolean;
   };
   naming: {
     style: 'prefix' | 'collision' | 'plain';

@@ -12,8 +12,7 @@ const TOKENS = {
   ...{ string: 10, number: 11, lineComment: 12, blockComment: 13, lineBreak: 14, blank: 15, unknown: 16, end: 17 },
 };
 
-/** The comments that a first run writes. Another comment may hold the old value of a secret. */
-const OWN_COMMENTS = new Set(STARTER.match(/(?<=^\s*)\/\/.*$/gm));
+const STARTER_COMMENTS = new Set([...STARTER.matchAll(/^\s*(\/\/.*)$/gm)].map(([, comment]) => comment));
 
 const STARS: Stars = (secret) => '*'.repeat(secret.length);
 
@@ -68,7 +67,8 @@ function maskToken(kind: number, raw: string, { opened, isKey }: Context): strin
     return raw;
   }
   if (kind === TOKENS.lineComment || kind === TOKENS.blockComment) {
-    return OWN_COMMENTS.has(raw) ? raw : raw.slice(0, 2) + raw.slice(2).replace(/[^\s*/]/g, '*');
+    // A comment may hold an old entry with its secrets. The comments that mcpx writes into a new config hold none.
+    return STARTER_COMMENTS.has(raw.trimEnd()) ? raw : raw.slice(0, 2) + raw.slice(2).replace(/[^\s*/]/g, '*');
   }
   if (kind !== TOKENS.string && kind !== TOKENS.number && kind !== TOKENS.unknown) return raw;
   const [, open = '', inner = '', close = ''] = /^(["'“”‘’]?)([\s\S]*?)(["'“”‘’]?)$/.exec(raw) ?? [];

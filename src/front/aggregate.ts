@@ -3,7 +3,7 @@ import { exposeNames, mayBeOf, type Named } from '../catalog/exposed-names.ts';
 import type { Item, Tool } from '../catalog/listing.ts';
 import { mapPages } from '../catalog/pagination.ts';
 import { McpxError, RpcError, signInData } from '../errors.ts';
-import type { RequestContext, ServerView, ToolResult } from '../router/router.ts';
+import type { RequestContext, ServerView, ToolCall, ToolResult } from '../router/router.ts';
 import { INVALID_PARAMS } from '../wire/message.ts';
 import { dialectOf } from './compact/dialect.ts';
 import { errorResult } from './compact/explain.ts';
@@ -35,18 +35,36 @@ async function search(name: string, way: RequestContext, client: Client): Promis
   return (await refreshAndFind({ find, mayHave }, client)) ?? unlisted(name, client) ?? missing(name, way, client);
 }
 
-async function callExposed(name: string, args: unknown, way: RequestContext, client: Client): Promise<ToolResult> {
-  const { router, settings, exposed } = client;
-  const { server, name: tool } = exposed.tools().get(name) ?? (await search(name, way, client));
+function callExposed(name: string, args: unknown, way: RequestContext, client: Client): Promise<ToolResult> {
+  const known = client.exposed.tools().get(name);
+  return known === undefined ? searchAndCall(name, args, way, client) : call(known, args, way, client);
+}
+
+async function searchAndCall(name: string, args: unknown, way: RequestContext, client: Client): Promise<ToolResult> {
+  return call(await search(name, way, client), args, way, client);
+}
+
+async function call(target: Named, args: unknown, way: RequestContext, client: Client): Promise<ToolResult> {
   try {
-    const call = { ...way, server, tool, arguments: args, mode: 'verbatim', questions: 'pass' } as const;
-    return rewriteUris(await router.call(call), server, settings.naming.resources);
+    const result = await client.router.call(toolCall(target, args, way));
+    return rewriteUris(result, target.server, client.settings.naming.resources);
   } catch (error) {
-    // mcpx refused the call, or the user has to sign in: the model gets the reason and the command as a tool error.
-    if ((error instanceof McpxError && error.code === 'refused') || signInData(error) !== undefined)
-      return errorResult(error, dialectOf(settings.front));
-    throw error;
+    return refusalResult(error, client);
   }
+}
+
+function toolCall({ server, name: tool }: Named, args: unknown, way: RequestContext): ToolCall {
+  return { ...way, server, tool, arguments: args, mode: 'verbatim', questions: 'pass' };
+}
+
+/**
+ * Returns the tool error from which the model learns why mcpx refused the call, or that the user has to sign in; throws
+ * any other error.
+ */
+function refusalResult(error: unknown, { settings }: Client): ToolResult {
+  const isForModel = (error instanceof McpxError && error.code === 'refused') || signInData(error) !== undefined;
+  if (!isForModel) throw error;
+  return errorResult(error, dialectOf(settings.front));
 }
 
 /**

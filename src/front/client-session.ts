@@ -148,8 +148,19 @@ class OpenSession implements ClientSession {
     const client = this.#client;
     const told = notify && ((method: string, said?: Params) => isWanted(client, method, said) && notify(method, said));
     const ask = this.#askerOf(exchange);
-    const back = { caller: client.identity, notify: told, ask, isTransparent: this.#isTransparent };
-    return { ...back, signal, progress, inputs, conversation, meta: passableMeta(params), requestId, verbatim };
+    return {
+      caller: client.identity,
+      notify: told,
+      ask,
+      isTransparent: this.#isTransparent,
+      signal,
+      progress,
+      meta: passableMeta(params),
+      inputs,
+      conversation,
+      requestId,
+      verbatim,
+    };
   }
 }
 

@@ -24,6 +24,8 @@ export interface KnownClient {
    * exempts marked tools.
    */
   aside?: { above: number; shown: number };
+  /** True if the client parses the first text as JSON, and fails the call if it is JSON but no object. */
+  parsesText?: true;
   /** True if the client decides by `readOnlyHint` whether a tool needs approval. */
   approvesReads?: true;
   /** Set if the client shows the model little of each tool and has its own tool search. */
@@ -98,10 +100,12 @@ export const CLIENTS: KnownClient[] = [
     aside: { above: 20_480, shown: 500 },
   },
   {
-    // Only the text blocks of a result reach the model; measured in @google/gemini-cli 0.61.
+    // Only the text blocks of a result reach the model. A result fails if its first text is JSON but no object, and it
+    // has no structuredContent. Measured in @google/gemini-cli 0.61.
     title: 'Gemini CLI',
     names: ['gemini-cli-mcp-client', 'gemini-cli-mcp-client-*'],
     reads: 'text',
+    parsesText: true,
   },
   {
     // Only the text reaches the model; measured in opencode-ai 1.18.
@@ -207,7 +211,8 @@ export function settingsFor<S extends Pick<Settings, 'front' | 'limits'>>(settin
   const execSplit = front.execSplit ?? client.approvesReads ?? null;
   const resultChars = Math.min(limits.resultChars, client.resultChars ?? Number.POSITIVE_INFINITY);
   const bounds = { resultChars, ...(client.resultBytes !== undefined && { resultBytes: client.resultBytes }) };
-  return { ...settings, front: { ...front, structured, execSplit }, limits: { ...limits, ...bounds } };
+  const labels = client.parsesText && { labelsJson: true };
+  return { ...settings, front: { ...front, structured, execSplit, ...labels }, limits: { ...limits, ...bounds } };
 }
 
 /** Returns a function that gives the settings for a client program; they are made again only for another one. */

@@ -58,7 +58,8 @@ export function createLedger({ file, log }: LedgerOptions = {}): Ledger {
   });
   return {
     add(counts) {
-      for (const field of FIELDS) saver.news[field] += counts[field] ?? 0;
+      const { news } = saver;
+      for (const field of Object.keys(counts) as (keyof Counts)[]) news[field] += counts[field] ?? 0;
       saver.changed();
     },
     totals: () => sum(saver.written(), saver.news),

@@ -47,7 +47,7 @@ export function createAccess({ profile, policy }: AccessRules): Access {
     allows({ server, kind, name }) {
       const own = servers.get(server);
       if (own === undefined) return false;
-      const byAddress = (pattern: string) => matchesAddress(pattern, server, name);
+      const byAddress = (pattern: string) => matchesAddress(pattern, { server, kind, name });
       return (
         !policy.deny.some(byAddress) &&
         passes(profile[FIELD[kind]], byAddress) &&
@@ -75,7 +75,7 @@ export function narrowAccess(access: Access, filters: TokenFilters): Access {
     allows: (address) =>
       named(address.server) &&
       access.allows(address) &&
-      passes(filters[FIELD[address.kind]], (pattern) => matchesAddress(pattern, address.server, address.name)),
+      passes(filters[FIELD[address.kind]], (pattern) => matchesAddress(pattern, address)),
     allowsServer: (server) => named(server) && access.allowsServer(server) && leavesSome(filters, server),
     allowsAll: (server) => named(server) && access.allowsAll(server) && leavesAll(filters, server),
   };
@@ -119,14 +119,20 @@ function covers(pattern: string, server: string): boolean {
 
 /** True if a pattern may match something of a server. */
 function reaches(pattern: string, server: string): boolean {
-  return !QUALIFIED.test(pattern) || matchesGlob(pattern.slice(0, pattern.indexOf('.')), server);
+  if (!QUALIFIED.test(pattern) || MAYBE_URI.test(pattern)) return true;
+  return matchesGlob(pattern.slice(0, pattern.indexOf('.')), server);
 }
 
-/** Matches qualified patterns. Server names hold no dot and no colon, so a URI is never taken for a qualified name. */
-const QUALIFIED = /^[\w*?-]+\./;
+/** Matches qualified patterns: names of servers hold no dot and no slash, in any language. */
+const QUALIFIED = /^[^./\\]+\./;
 
-function matchesAddress(pattern: string, server: string, name: string): boolean {
-  return matchesGlob(pattern, QUALIFIED.test(pattern) ? `${server}.${name}` : name);
+/** Matches qualified patterns that may also be URIs, such as `urn:isbn.*`. */
+const MAYBE_URI = /^[^.:]+:/;
+
+function matchesAddress(pattern: string, { server, kind, name }: Address): boolean {
+  if (!QUALIFIED.test(pattern)) return matchesGlob(pattern, name);
+  if (matchesGlob(pattern, `${server}.${name}`)) return true;
+  return kind === 'resource' && MAYBE_URI.test(pattern) && matchesGlob(pattern, name);
 }
 
 function passes({ allow, deny }: Filter, matches: (pattern: string) => boolean): boolean {

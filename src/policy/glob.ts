@@ -1,7 +1,14 @@
 /** Glob matching for names: `*` is any run of characters, `?` is one character. Backtracks to the last `*` only, so no pattern can stall. */
 
-/** True if `text` matches `pattern`, case-sensitively. */
+const NOT_ASCII = /[^\0-\x7f]/;
+
+/** True if `text` matches `pattern`, case-sensitively and in either encoding of accents. */
 export function matchesGlob(pattern: string, text: string): boolean {
+  if (matches(pattern, text)) return true;
+  return NOT_ASCII.test(pattern) && matches(pattern.normalize('NFC'), text.normalize('NFC'));
+}
+
+function matches(pattern: string, text: string): boolean {
   let p = 0;
   let t = 0;
   let star = -1;

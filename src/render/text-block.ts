@@ -22,6 +22,19 @@ export function ownText(text: string): string {
   return ended(isBareJson(text) ? `result: ${text}` : text);
 }
 
+/** Puts a word before the first text of a result if it is JSON but no object. */
+export function withLabel(content: unknown[]): unknown[] {
+  const first = content.findIndex(isTextBlock);
+  const block = content[first];
+  if (!isTextBlock(block) || !isBareJson(block.text)) return content;
+  return content.with(first, { ...block, text: ownText(block.text) });
+}
+
+function isTextBlock(block: unknown): block is Text {
+  const { type, text } = (block ?? {}) as Partial<Text>;
+  return type === 'text' && typeof text === 'string';
+}
+
 /** Creates a block to follow `content`, which starts on a new line in clients that join blocks. */
 export function followingBlock(content: unknown[], text: string): Text {
   return textBlock(endsOpen(content) ? `\n${text}` : text);

@@ -66,6 +66,14 @@ export function nearest(name: string, names: Iterable<string>, max = 3): string[
   return scored.slice(0, max).map((entry) => entry.name);
 }
 
+/** Returns the names with the fewest letters to change, best first, also if none of them is similar. */
+export function closest(name: string, names: Iterable<string>, max = 3): string[] {
+  const wanted = folded(name);
+  const scored = [...new Set(names)].map((one) => ({ one, score: editDistance(wanted, folded(one), MAX_COMPARED) }));
+  scored.sort((a, b) => a.score - b.score || (a.one < b.one ? -1 : 1));
+  return scored.slice(0, max).map(({ one }) => one);
+}
+
 /** Returns a distance, lower is nearer; undefined if unlike. Containment beats a far typo: `read` finds `read_file`. */
 function likeness(wanted: string, candidate: string, limit: number): number | undefined {
   const distance = editDistance(wanted, candidate, limit);

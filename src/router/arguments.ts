@@ -32,7 +32,7 @@ export function createArgumentChecker(): ArgumentChecker {
   const validators = createValidators();
   return {
     check({ inputSchema }, given) {
-      const args = readArguments(given);
+      const args = unwrapped(readArguments(given), inputSchema);
       if (args === undefined) {
         return { ok: false, problems: [{ path: '', message: `must be an object, got ${kindOf(plain(given))}` }] };
       }
@@ -77,6 +77,21 @@ function readArguments(given: unknown): Args | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Names under which models nest the arguments once more. */
+const WRAPPERS = ['arguments', 'args', 'params', 'parameters', 'input', 'kwargs'];
+
+export const isWrapper = (name: string): boolean => WRAPPERS.includes(name);
+
+/** Returns the inner object of `{"args": {…}}` if the tool declares all of its keys, and no parameter of the outer name. */
+function unwrapped(args: Args | undefined, schema: unknown): Args | undefined {
+  const [name = '', ...others] = Object.keys(args ?? {});
+  if (args === undefined || others.length > 0 || !isWrapper(name) || !isSchema(schema)) return args;
+  const { properties } = schema;
+  const inner = readArguments(args[name]);
+  if (!isSchema(properties) || Object.hasOwn(properties, name) || inner === undefined) return args;
+  return Object.keys(inner).every((key) => Object.hasOwn(properties, key)) ? inner : args;
 }
 
 function kindOf(value: unknown): string {

@@ -2,7 +2,7 @@
 import type { ServerEntry } from '../catalog/catalog.ts';
 import type { Tool } from '../catalog/listing.ts';
 import { McpxError } from '../errors.ts';
-import { asName, nearest } from '../render/text.ts';
+import { asName, closest, nearest } from '../render/text.ts';
 import type { Params } from '../wire/message.ts';
 import type { Problem } from './arguments.ts';
 
@@ -24,7 +24,7 @@ export function unknownServer(name: string, entries: ServerEntry[], file: string
   const names = entries.map((entry) => entry.name);
   const close = nearest(name, names);
   return new McpxError('not_found', `no server is called "${asName(name)}"${didYouMean(close)}`, {
-    ...hintOf(close, names, { none: noServers(file), all: 'the servers are' }),
+    ...hintOf(name, { close, names }, { none: noServers(file), all: 'the servers are' }),
     data: { nearest: close },
   });
 }
@@ -33,15 +33,21 @@ export function unknownTool(server: string, name: string, tools: Tool[]): McpxEr
   const names = tools.map((tool) => tool.name);
   const close = nearest(name, names);
   return new McpxError('not_found', `server "${server}" has no tool "${asName(name)}"${didYouMean(close)}`, {
-    ...hintOf(close, names, { none: `"${server}" offers no tools`, all: 'its tools are' }),
+    ...hintOf(name, { close, names }, { none: `"${server}" offers no tools`, all: 'its tools are' }),
     data: { nearest: close },
   });
 }
 
-/** Returns the hint beside the nearest names: all names if there are few, some if no name is near. */
-function hintOf(close: string[], names: string[], { none, all }: { none: string; all: string }): { hint?: string } {
+/** Returns the hint beside the similar names: all names if there are few, else the closest ones if none is similar. */
+function hintOf(
+  name: string,
+  { close, names }: { close: string[]; names: string[] },
+  { none, all }: { none: string; all: string },
+): { hint?: string } {
   if (names.length === 0) return { hint: none };
-  return close.length > 0 && names.length > FEW ? {} : { hint: `${all}: ${some(names)}` };
+  if (names.length <= FEW || (close.length === 0 && names.length <= MAX_NAMES))
+    return { hint: `${all}: ${some(names)}` };
+  return close.length > 0 ? {} : { hint: `the nearest of ${names.length} are: ${closest(name, names).join(', ')}` };
 }
 
 export function badArguments(fault: ArgumentFault): McpxError {

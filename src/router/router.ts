@@ -124,9 +124,10 @@ const MAX_OFFERS = 2;
 async function callTool(request: ToolCall, parts: RouterParts, offers: number): Promise<ToolResult> {
   const record = new CallRecord(request, parts.calls);
   try {
-    const found = await find(request, parts, record);
+    // A step that is done at once is not awaited: an `await` of a value creates two promises.
+    const finding = find(request, parts, record);
+    const found = finding instanceof Promise ? await finding : finding;
     authorize(request, found, parts, record);
-    // A check that is done at once is not awaited: an `await` of a value creates two of the promises of a call.
     const checking = check(request, found, parts, record);
     const args: unknown = checking instanceof Promise ? await checking : checking;
     const result = await send({ request, found, args }, parts, record);

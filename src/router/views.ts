@@ -80,8 +80,11 @@ export function createViews({ catalog, access, offered, pins, pinned }: ViewsDep
     entries: () => catalog.servers(offered()).filter(({ name }) => access.allowsServer(name)),
     entry: entryOf,
     tool,
-    ready: (server, name) =>
-      catalog.server(server, offered())?.listing.kind === 'listed' ? tool(server, name) : undefined,
+    ready(server, name) {
+      const set = offered();
+      if (catalog.server(server, set)?.listing.kind !== 'listed' || isDenied(server, 'tool', name)) return undefined;
+      return catalog.find(server, name, set);
+    },
     awaits(server) {
       const entry = entryOf(server);
       return entry !== undefined && entry.listing.kind !== 'listed';

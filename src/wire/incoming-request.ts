@@ -48,7 +48,8 @@ class CallSignal implements CancelSignal {
   #listeners: readonly CancelListener[] = NO_LISTENERS;
 
   addEventListener(_type: 'abort', listener: CancelListener): void {
-    if (!this.#listeners.includes(listener)) this.#listeners = [...this.#listeners, listener];
+    if (this.#listeners.length === 0) this.#listeners = [listener];
+    else if (!this.#listeners.includes(listener)) this.#listeners = [...this.#listeners, listener];
   }
 
   removeEventListener(_type: 'abort', listener: CancelListener): void {

@@ -86,14 +86,18 @@ export class OutputQueue {
     const { output } = this.#options;
     this.#isScheduled = false;
     if (this.#writing > 0 || this.queued === 0 || output.destroyed) return;
-    this.#writing = this.queued;
     if (this.#partsLength > 0) {
+      this.#writing = this.queued;
       this.#writeAll(this.clear());
       return;
     }
     const text = this.#pending;
     this.#pending = '';
-    output.write(text, this.#written);
+    this.#writing = text.length;
+    output.write(text);
+    // The system takes most output at once. A callback of each write would cost one `process.nextTick` per message.
+    if (output.writableLength > 0) output.write('', this.#written);
+    else this.#written();
   }
 
   /** Writes large chunks one by one instead of joining them. */
@@ -110,10 +114,12 @@ export class OutputQueue {
 
   readonly #written = () => {
     this.#writing = 0;
-    this.#write();
+    if (this.queued > 0) this.#write();
     this.#options.written();
   };
 }
+
+const CANCELLED = 'notifications/cancelled';
 
 /** Counts unanswered requests in both directions, approximately: a cancelled request may still be answered. */
 export class InFlightCount {
@@ -123,15 +129,15 @@ export class InFlightCount {
   theirs = 0;
 
   sent(message: Message): void {
-    if (isRequest(message)) this.ours += 1;
-    else if (isResponse(message)) this.theirs = less(this.theirs);
-    else if (isCancellation(message)) this.ours = less(this.ours);
+    if (!('method' in message)) this.theirs = less(this.theirs);
+    else if ('id' in message) this.ours += 1;
+    else if (message.method === CANCELLED) this.ours = less(this.ours);
   }
 
   received(message: Message): void {
-    if (isRequest(message)) this.theirs += 1;
-    else if (isResponse(message)) this.answered();
-    else if (isCancellation(message)) this.theirs = less(this.theirs);
+    if (!('method' in message)) this.answered();
+    else if ('id' in message) this.theirs += 1;
+    else if (message.method === CANCELLED) this.theirs = less(this.theirs);
   }
 
   /** Counts a response to one of our requests. */
@@ -142,14 +148,10 @@ export class InFlightCount {
   /** Returns true if the message just sent is the only one in flight, so that there is nothing to batch it with. */
   isLone(message: Message): boolean {
     if (this.theirs > 0) return false;
-    return isRequest(message) ? this.ours === 1 : this.ours === 0 && isResponse(message);
+    return isResponse(message) ? this.ours === 0 : this.ours === 1 && isRequest(message);
   }
 }
 
 function less(count: number): number {
   return count > 0 ? count - 1 : 0;
-}
-
-function isCancellation(message: Message): boolean {
-  return 'method' in message && message.method === 'notifications/cancelled';
 }

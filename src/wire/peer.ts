@@ -206,7 +206,7 @@ class Connection implements Peer {
     if (isResponse(message)) {
       const reason = this.#calls.answer(message);
       if (reason !== undefined) this.#invalid(reason);
-    } else if (isRequest(message)) void this.#serve(message, origin);
+    } else if (isRequest(message)) this.#serve(message, origin);
     else
       guarded(
         () => this.#onNotification(message, origin),
@@ -214,7 +214,7 @@ class Connection implements Peer {
       );
   }
 
-  async #serve(request: RpcRequest, origin: Id | undefined): Promise<void> {
+  #serve(request: RpcRequest, origin: Id | undefined): void {
     const { id } = request;
     const refusal = objection(request, this.#theirs, this.#handlers);
     if (refusal !== undefined) return this.#sendOrReport({ jsonrpc: '2.0', id, error: refusal });
@@ -222,7 +222,11 @@ class Connection implements Peer {
     const incoming = new IncomingCall(request, this.#trySend, { origin, attribution });
     this.#theirs.set(id, incoming);
     // The peer cannot respond while it waits for us, and a user may need time to answer.
-    const release = this.#calls.hold(origin);
+    void this.#answer(request, incoming, this.#calls.hold(origin));
+  }
+
+  async #answer(request: RpcRequest, incoming: IncomingCall, release: () => void): Promise<void> {
+    const { id } = request;
     let answer: RpcResponse & { id: Id };
     try {
       const result = await answerTo(this.#handlers, request, incoming);

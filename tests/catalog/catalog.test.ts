@@ -179,10 +179,12 @@ describe('listing', () => {
     });
   });
 
-  test('an answer that is no object is an empty list', async () => {
+  test('an answer that is no object is a failure', async () => {
     const { entry } = await listed({ answer: () => 'nonsense' });
-    expect(entry.listing.kind).toBe('listed');
-    expect(entry.offer.tools).toEqual([]);
+    expect(entry.listing).toMatchObject({
+      kind: 'failed',
+      error: { message: expect.stringContaining('answered "tools/list" with something that is no list') },
+    });
   });
 });
 

@@ -46,6 +46,28 @@ describe.each(LISTS)('%s', (method, list) => {
     catalog.close();
   });
 
+  test('an answer that is no list is an error of it', async () => {
+    const key = list === 'templates' ? 'resourceTemplates' : list;
+    for (const answer of [{ [key]: { one: 1 } }, { [key]: 'none' }, ['x'], 'none']) {
+      const { catalog } = createWorld({ one: server(method, () => answer) });
+      await catalog.settle(1000);
+      const entry = catalog.server('one');
+      expect(entry?.offer.unanswered?.[list]).toContain(`answered "${method}" with something that is no list`);
+      expect(entry?.offer.tools).toHaveLength(1);
+      catalog.close();
+    }
+  });
+
+  test('an empty list may be left out or null', async () => {
+    const key = list === 'templates' ? 'resourceTemplates' : list;
+    for (const answer of [{}, { [key]: null }, { [key]: [] }]) {
+      const { catalog } = createWorld({ one: server(method, () => answer) });
+      await catalog.settle(1000);
+      expect(catalog.server('one')?.offer.unanswered).toBeUndefined();
+      catalog.close();
+    }
+  });
+
   test('tools are there while it hangs, and it is served when it comes', async () => {
     let answer: (value: unknown) => void = () => undefined;
     const late = new Promise((resolve) => {
@@ -117,6 +139,14 @@ describe('other faults of lists', () => {
     up = true;
     await vi.advanceTimersByTimeAsync(5000);
     expect(catalog.find('one', 'a')).toBeDefined();
+    catalog.close();
+  });
+
+  test('a server whose tools are no list is named', async () => {
+    const { catalog, logged } = createWorld({ one: server('tools/list', () => ({ tools: { a: {} } })) });
+    await catalog.settle(1000);
+    expect(catalog.server('one')?.listing.kind).toBe('failed');
+    expect(logged.some((line) => line.includes('answered "tools/list" with something that is no list'))).toBe(true);
     catalog.close();
   });
 

@@ -33,6 +33,7 @@ const STEPS = {
       onError: 'continue',
     },
   }),
+  scalar: () => desk('count_rooms'),
   image: () => desk('draw'),
   long: () => desk('read_book', { lines: 5000 }),
   more: ({ results }) => {
@@ -116,6 +117,11 @@ function describeResults(shown: (name: Name) => ShownResult): void {
   ] as const)('shows a selected %s and nothing else', (name, expected) => {
     expect(shown(name).text).toContain(expected);
     expect(shown(name).text).not.toMatch(/guest 8|city|error/i);
+  });
+
+  test('shows the text of a server that is a number', () => {
+    expect(shown('scalar').text).toContain('42');
+    expect(shown('scalar').text).not.toMatch(/error/i);
   });
 
   test('shows every slot of a batch', () => {

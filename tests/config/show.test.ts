@@ -6,6 +6,7 @@ import type { ServerSpec } from '../../src/config/config.ts';
 import { maskArgs, maskText, maskValue } from '../../src/config/redact.ts';
 import { maskSource } from '../../src/config/redacted-source.ts';
 import { describeConfig, describeServer, redactSpec } from '../../src/config/show.ts';
+import { STARTER } from '../../src/config/starter.ts';
 import { brief, createHome, serversOf } from './world.ts';
 
 const SHAPES = join(import.meta.dirname, '..', 'fixtures', 'config', 'shapes');
@@ -206,7 +207,6 @@ describe('secrets', () => {
     ['token: hunter2', 'token: *******'],
     ["'token': 'hunter2'", "'token': '*******'"],
     ['"a": 1 // old: hunter2', '"a": 1 // **** *******'],
-    ['  // After a change: mcpx config validate', '  // After a change: mcpx config validate'],
     ['"mystery": "a\\"b"', '"mystery": "****"'],
     ['{"level": "info", "timeout": "60 sec"}', '{"level": "info", "timeout": "60 sec"}'],
   ])('a quoted line %s keeps its columns', (line, expected) => {
@@ -217,5 +217,12 @@ describe('secrets', () => {
   test('on lines of their own are hidden by what stands on the lines before', () => {
     const text = '{"mcpServers": {"a": {\n"args": [\n"--token",\n"hunter2"\n], "env":\n{\n"MYSTERY":\n"hunter3"';
     expect(maskSource(text).split('\n').slice(3)).toEqual(['"*******"', '], "env":', '{', '"MYSTERY":', '"*******"']);
+  });
+
+  test('are not looked for in the comments of the first config, but in all others', () => {
+    const text = STARTER.replace('"time"', '"clock"');
+    const changed = text.split('\n').findIndex((line) => line.includes('"clock"'));
+    expect(maskSource(STARTER)).toBe(STARTER);
+    expect(maskSource(text).split('\n')[changed]).toBe('    // ******** * ******* ********* **');
   });
 });

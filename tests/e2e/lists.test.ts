@@ -153,6 +153,23 @@ test('a server that hung at its last start delays no later start of mcpx', async
   expect(result.tools.map(({ name }: { name: string }) => name)).toContain('good__echo');
 });
 
+test('nor does one that had not answered when mcpx ended', async () => {
+  const place = emptyPlace();
+  const mcpServers = { good: server(), hung: server(`gate=${place.cwd}/missing`) };
+  const lists = async (firstListWait: string) => {
+    const connect = { firstListWait };
+    const session = await openSession(place, { mcpServers, connect, front: { kind: 'aggregate' } });
+    const { result } = await session.request('tools/list');
+    session.child.stdin?.end();
+    await session.finished;
+    return result.tools.map(({ name }: { name: string }) => name);
+  };
+  expect(await lists('500ms')).toContain('good__echo');
+  const { stdout } = await run(['list', '--config', place.file('mcp.json', { mcpServers })], place);
+  expect(stdout).toContain('server "hung" had not answered 0.5 s after it was needed');
+  expect(await lists('5m')).toContain('good__echo');
+});
+
 /** How many processes ran at once, at most and just now, by what they noted. */
 function alive(note: string): { most: number; now: number; ended: number } {
   let [most, now, ended] = [0, 0, 0];

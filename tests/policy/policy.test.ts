@@ -20,6 +20,9 @@ describe('globs', () => {
     ['a.c', 'abc', false],
     ['', '', true],
     ['', 'x', false],
+    ['天气*', '天气服务', true],
+    ['cafe\u0301*', 'café', true],
+    ['café', 'cafe\u0301', true],
   ])('%j on %j is %j', (pattern, text, expected) => {
     expect(matchesGlob(pattern, text)).toBe(expected);
   });
@@ -68,6 +71,32 @@ describe('access', () => {
     expect(allows(['file:///etc/*'], 'file:///etc/passwd')).toBe(false);
     expect(allows(['web.https://x.example/*'], 'https://x.example/a')).toBe(false);
     expect(allows(['other.https://x.example/*'], 'https://x.example/a')).toBe(true);
+  });
+
+  test.each(['天气', '天气 查询 (测试)', 'café', 'a:b', 'my server'])('rules name the server %j', (server) => {
+    const filters = { tools: {}, resources: {}, prompts: {} };
+    const servers = [server, 'other'].map((name) => ({ name, ...filters }));
+    const denied = (pattern: string) => createAccess({ profile: { servers, ...filters }, policy: { deny: [pattern] } });
+    const drop = { server, kind: 'tool', name: 'drop' } as const;
+    expect(denied(`${server}.drop`).allows(drop)).toBe(false);
+    expect(denied(`${server.normalize('NFD')}.d*`).allows(drop)).toBe(false);
+    expect(denied(`${server}.drop`).allows({ ...drop, server: 'other' })).toBe(true);
+    expect(denied(`${server}.drop`).allows({ ...drop, name: 'list' })).toBe(true);
+    expect(denied(`${server}.*`).allowsServer(server)).toBe(false);
+    expect(denied(`${server}.*`).allowsServer('other')).toBe(true);
+  });
+
+  test('a pattern with a colon and a dot names a server, or a URI', () => {
+    const servers = ['a:b', 'other'].map((name) => ({ name, tools: {}, resources: {}, prompts: {} }));
+    const only = { allow: ['a:b.*'] };
+    const access = createAccess({
+      profile: { servers, tools: only, resources: only, prompts: {} },
+      policy: { deny: [] },
+    });
+    expect(access.allows({ server: 'a:b', kind: 'tool', name: 'read' })).toBe(true);
+    expect(access.allows({ server: 'other', kind: 'resource', name: 'a:b.txt' })).toBe(true);
+    // A tool cannot borrow the name of an allowed server.
+    expect(access.allows({ server: 'other', kind: 'tool', name: 'a:b.read' })).toBe(false);
   });
 
   test('a server outside the profile is denied whatever it is called', () => {

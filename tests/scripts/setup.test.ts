@@ -1,8 +1,10 @@
 /** An installation is skipped if node_modules fits the lockfile. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ROOT } from '../../scripts/project.mjs';
 import { ensureInstalled, installState } from '../../scripts/setup.mjs';
 
 let root: string;
@@ -41,5 +43,23 @@ describe('an installation', () => {
     await ensureInstalled(root);
     write('package-lock.json', lock('1.0.1'));
     expect(installState(root)).toBe('missing');
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('a checkout without node_modules (needs a POSIX shell)', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+
+  it.each(['start', 'test', 'build', 'packages', 'release:dry'])('is installed by npm run %s', (name) => {
+    for (const part of ['scripts', 'package.json', 'package-lock.json']) {
+      cpSync(join(ROOT, part), join(root, part), { recursive: true });
+    }
+    mkdirSync(join(root, 'bin'));
+    writeFileSync(join(root, 'bin', 'npm'), '#!/bin/sh\necho "npm $*"\nexit 1\n', { mode: 0o755 });
+    const PATH = [join(root, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter);
+    const { stderr } = spawnSync('sh', ['-c', scripts[name] ?? ''], { cwd: root, env: { PATH }, encoding: 'utf8' });
+    expect(stderr).toContain('npm ci');
+    expect(stderr).toContain('error: "npm ci" failed');
   });
 });

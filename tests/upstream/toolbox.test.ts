@@ -125,6 +125,7 @@ check(
     ['calculate', { expression: '1 +' }, 'ends too early'],
     ['calculate', { expression: '1 2' }, 'unexpected "2"'],
     ['calculate', { expression: '(1' }, 'ends too early'],
+    ['calculate', { expression: '(1 2)' }, 'unexpected "2"'],
     ['calculate', { expression: 'constructor' }, 'unexpected "c"'],
     ['calculate', { expression: '1 / 0' }, 'not a finite number'],
     ['calculate', { expression: '1'.repeat(1001) }, 'the limit is 1000'],

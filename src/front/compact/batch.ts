@@ -3,6 +3,7 @@ import { McpxError } from '../../errors.ts';
 import { parseLossless } from '../../lossless-json.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
 import { isAbsent, MAX_CALLS } from './call-count.ts';
+import { knownCall } from './exec-arguments.ts';
 import { createFanOut, type Elements } from './fan-out.ts';
 import { callsIn, createRetainer, type Scope, type StoredResults } from './reference-lookup.ts';
 import type { Given } from './result-values.ts';
@@ -68,8 +69,9 @@ export function readBatch({ calls: given, parallel, onError }: Params): Batch {
   };
 }
 
-/** Parses arguments and lists that arrive as JSON text, because they may contain references. */
-function readCall(call: Params): Params {
+/** Returns the call under its documented names. Parses arguments and lists that arrive as JSON text, because they may contain references. */
+function readCall(given: Params): Params {
+  const call = knownCall(given);
   const { arguments: args, each } = call;
   const isText = (value: unknown, opening: string): value is string =>
     typeof value === 'string' && value.trimStart().startsWith(opening);

@@ -3,6 +3,7 @@ import type { Tool } from '../../catalog/listing.ts';
 import type { Settings } from '../../config/config.ts';
 import { RpcError } from '../../errors.ts';
 import { asName } from '../../render/text.ts';
+import { withLabel } from '../../render/text-block.ts';
 import type { RequestContext, ServerView, ToolResult } from '../../router/router.ts';
 import { INVALID_PARAMS, isRecord, type Params } from '../../wire/message.ts';
 import type { Client, Face } from '../front-interface.ts';
@@ -75,7 +76,7 @@ export function createCompact(): Face {
       try {
         const answer = await handle(withoutUnused(args), way, client);
         if (name === dialect.inspect) client.savings.lookup(answer);
-        return answer;
+        return client.settings.front.labelsJson ? labelled(answer) : answer;
       } catch (error) {
         if (isForClient(error, client.identity)) throw error;
         return errorResult(error, dialect);
@@ -84,6 +85,12 @@ export function createCompact(): Face {
     methods: [],
     settingsFor,
   };
+}
+
+/** Makes a result acceptable for a client that parses its first text, unless it has structured content. */
+function labelled(answer: ToolResult): ToolResult {
+  const { content, structuredContent } = answer;
+  return structuredContent === undefined && content ? { ...answer, content: withLabel(content) } : answer;
 }
 
 /**

@@ -5,7 +5,7 @@ import { asksForInput } from '../../mcp/multi-round-trip.ts';
 import { followingBlock } from '../../render/text-block.ts';
 import { isReadOnly } from '../../render/tool-hints.ts';
 import type { RequestContext, ToolCall, ToolResult } from '../../router/router.ts';
-import { isRecord, type Params } from '../../wire/message.ts';
+import type { Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
 import { rewriteUris } from '../rewrite-uris.ts';
 import { type Batch, type Ran, readBatch, runBatch } from './batch.ts';
@@ -14,6 +14,7 @@ import { mergedResult } from './batch-result.ts';
 import { type BatchRoom, createRoom } from './batch-room.ts';
 import { isAbsent } from './call-count.ts';
 import { dialectOf, written } from './dialect.ts';
+import { argumentsOf, knownCall } from './exec-arguments.ts';
 import { errorResult } from './explain.ts';
 import { resolved, type Scope } from './reference-lookup.ts';
 import { mayRefer } from './references.ts';
@@ -33,7 +34,8 @@ interface Request {
   runs: Runs;
 }
 
-export async function exec(args: Params, way: RequestContext, client: ClientDeps, runs: Runs): Promise<ToolResult> {
+export async function exec(given: Params, way: RequestContext, client: ClientDeps, runs: Runs): Promise<ToolResult> {
+  const args = knownCall(given);
   const request = { way, client, runs };
   if (args.calls !== undefined) {
     if (Object.keys(readTarget(args)).length > 0) {
@@ -52,7 +54,7 @@ async function find(args: Params, { way, client }: Request): Promise<Located> {
   if (tool === undefined) {
     const dialect = dialectOf(client.settings.front);
     const [name] = Object.keys(dialect.target('', ''));
-    throw new McpxError('arguments', `say which tool to run in "${name === 'method' ? name : 'tool_name'}"`, {
+    throw new McpxError('arguments', `say which tool to run in "${name}", such as "server.tool"`, {
       hint: `${dialect.inspect} lists the tools`,
     });
   }
@@ -222,30 +224,6 @@ async function runAll(batch: Batch, request: Request): Promise<ToolResult> {
 
 function isHidden({ show }: Params): boolean {
   return show === false || show === 'false';
-}
-
-/** The arguments of `exec` itself. */
-const OWN = [
-  'server_name',
-  'tool_name',
-  'tool',
-  'method',
-  'arguments',
-  'select',
-  'calls',
-  'each',
-  'show',
-  'parallel',
-  'onError',
-];
-
-/** Some models put a tool's arguments next to `arguments`, which is then missing or empty. */
-function argumentsOf(args: Params): unknown {
-  const given = args.arguments ?? '';
-  const isEmpty = given === '' || (isRecord(given) && Object.keys(given).length === 0);
-  if (!isEmpty) return given;
-  const beside = Object.entries(args).filter(([key]) => !OWN.includes(key));
-  return beside.length > 0 ? Object.fromEntries(beside) : args.arguments;
 }
 
 /** Compiles `select` before the tool runs, so that an invalid expression has no side effects. */

@@ -10,9 +10,11 @@ const KNOWN = ['tool', 'server_name', 'tool_name', 'method', 'query', 'result', 
 const MEANT: ReadonlyMap<string, string> = new Map([
   ...KNOWN.map((name): [string, string] => [folded(name), name]),
   ['server', 'server_name'],
+  ['servers', 'server_name'],
   ['name', 'tool'],
   ['tools', 'tool'],
   ['search', 'query'],
+  ['queries', 'query'],
   ['q', 'query'],
   ['question', 'query'],
   ['resultid', 'result'],
@@ -26,7 +28,8 @@ export function knownArguments(given: Params): Params {
     if (value === undefined || value === null) continue;
     const name = KNOWN.includes(key) ? key : MEANT.get(folded(key));
     if (name === undefined) throw unknownArgument(key);
-    if (name === key || !Object.hasOwn(given, name)) args[name] = value;
+    const only = Array.isArray(value) && value.length === 1 ? value[0] : value;
+    if (name === key || !Object.hasOwn(given, name)) args[name] = only;
   }
   return args;
 }

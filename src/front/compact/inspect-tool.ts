@@ -27,7 +27,7 @@ import { inspectResult } from './inspect-result.ts';
 import { type Description, findTools, questionOf } from './inspect-search.ts';
 import { linesWithin } from './menu.ts';
 import { presentText, roomOf } from './result-handle.ts';
-import { findTool, readTarget } from './tool-target.ts';
+import { findTool, meantBy, readTarget } from './tool-target.ts';
 
 type Deps = Pick<ClientDeps, 'router' | 'settings' | 'listed' | 'verify' | 'clientResults' | 'search'>;
 
@@ -45,9 +45,9 @@ async function describe(args: Params, deps: Deps): Promise<Description> {
   if (server !== undefined) return inspectTool({ server, tool }, deps);
   await deps.listed();
   // `method: "github"` may name a server or a tool.
-  const known = deps.router.servers().some(({ name }) => name === tool);
-  if (known && question !== undefined) return findTools(args, tool, deps);
-  return known ? inspectServer(tool, deps) : inspectTool({ tool }, deps);
+  const named = meantBy(tool, deps.router.servers())?.name;
+  if (named === undefined) return inspectTool({ tool }, deps);
+  return question === undefined ? inspectServer(named, deps) : findTools(args, named, deps);
 }
 
 /** Cuts the text to `limits.resultChars` and stores the rest; leaves out structured content that is larger. */
@@ -60,10 +60,10 @@ async function within({ text, structured }: Description, { settings, clientResul
 }
 
 /**
- * Milliseconds that the first menu waits for servers that were never listed. Clients start their first turn without
- * tools that are late; a server that is not listed by then is marked so.
+ * Milliseconds that the first menu waits for servers that were never listed, so that it is there within 500 ms. Clients
+ * start their first turn without tools that are late; a server that is not listed by then is marked so.
  */
-export const MENU_WAIT = 500;
+export const MENU_WAIT = 400;
 
 async function inspectAll({ router, settings, listed }: Deps): Promise<Description> {
   await listed(MENU_WAIT);

@@ -1,4 +1,5 @@
 /** The functions of `select`: those of JMESPath that are bounded, and `lines`, `split`, `replace`, `regex_find` for text. */
+import { BoundedMap } from '../../bounded-map.ts';
 import { McpxError } from '../../errors.ts';
 import { isLarger } from '../../render/json-size.ts';
 import { compileSearch, type Search } from '../../router/regex-search.ts';
@@ -57,7 +58,7 @@ export function bindFunctions(library: Library, maxSize: number): void {
     },
     [text, text, text],
   );
-  const patterns = new Map<string, Search>();
+  const patterns = new BoundedMap<string, Search>(MAX_PATTERNS);
   bind(
     'regex_find',
     ([subject, pattern, flags = '']: [string, string, string?]) => regexFind({ subject, pattern, flags }, patterns),
@@ -90,7 +91,6 @@ function regexFind({ subject, pattern, flags }: Wanted, patterns: Map<string, Se
   const key = `${flags}/${pattern}`;
   const search = patterns.get(key) ?? compileSearch(pattern, flags === 'i');
   if (search === undefined || !['', 'i'].includes(flags)) throw notSupported(pattern);
-  if (patterns.size >= MAX_PATTERNS) patterns.clear();
   patterns.set(key, search);
   const found = search(subject);
   if (found === undefined) return null;

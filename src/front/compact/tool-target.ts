@@ -1,7 +1,7 @@
 /** Resolves the server and the tool in the arguments of `inspect` and `exec`. */
 import { McpxError } from '../../errors.ts';
-import { asName, nearest } from '../../render/text.ts';
-import { didYouMean, some } from '../../router/not-found.ts';
+import { asName, closest, nearest } from '../../render/text.ts';
+import { didYouMean } from '../../router/not-found.ts';
 import type { Router, ServerView } from '../../router/router.ts';
 import type { Params } from '../../wire/message.ts';
 import type { ClientDeps } from '../front-interface.ts';
@@ -20,15 +20,15 @@ export interface Located {
 
 type Known = Pick<Router, 'servers'>;
 
-/** Reads `server_name` and `tool_name`, or `tool: "server.tool"`, split at the first dot; `method` is its other name. */
+/** Reads `tool: "server.tool"`, split at the first dot, or a server and a tool apart; `method` is another name of `tool`. */
 export function readTarget(args: Params): Target {
   const server = text(args, 'server_name');
-  const tool = text(args, 'tool_name');
+  const named = text(args, 'tool') ?? text(args, 'method');
+  const tool = text(args, 'tool_name') ?? (server === undefined ? undefined : named);
   if (server !== undefined || tool !== undefined) return { ...(server && { server }), ...(tool && { tool }) };
-  const method = text(args, 'tool') ?? text(args, 'method');
-  if (method === undefined) return {};
-  const dot = method.indexOf('.');
-  return dot < 0 ? { tool: method } : { server: method.slice(0, dot), tool: method.slice(dot + 1) };
+  if (named === undefined) return {};
+  const dot = named.indexOf('.');
+  return dot < 0 ? { tool: named } : { server: named.slice(0, dot), tool: named.slice(dot + 1) };
 }
 
 /**
@@ -82,7 +82,7 @@ export function locate({ server, tool }: { server?: string; tool: string }, rout
 }
 
 /** Returns the one of this name, else the only one whose name differs in case and separators alone. */
-function meantBy<T extends { name: string }>(name: string, all: readonly T[]): T | undefined {
+export function meantBy<T extends { name: string }>(name: string, all: readonly T[]): T | undefined {
   const exact = all.find((one) => one.name === name);
   if (exact !== undefined) return exact;
   const [found, ...others] = all.filter((one) => folded(one.name) === folded(name));
@@ -131,25 +131,39 @@ function named(name: string, router: Known, form: (text: string) => string): Loc
 /** Returns the only match; throws if there is none or if the name is ambiguous. */
 function onlyOne(tool: string, found: Located[], router: Known): Located {
   const [first, ...others] = found;
-  if (first !== undefined && others.length === 0) return first;
-  const servers = router.servers();
-  if (first === undefined) {
-    const names = servers.flatMap(({ tools }) => tools.map(({ name }) => name));
-    throw new McpxError('not_found', `no server has a tool "${asName(tool)}"${didYouMean(nearest(tool, names))}`, {
-      hint: `the servers are: ${some(servers.map(({ name }) => name))}`,
-    });
+  if (first === undefined) throw nowhere(tool, router.servers());
+  if (others.length === 0) return first;
+  const owners = [...new Set(found.map(({ server }) => server))].join(', ');
+  const names = found.slice(0, 3).map(written);
+  const isOneName = found.every((one) => one.tool === first.tool);
+  const why = isOneName ? `several servers have a tool "${first.tool}": ${owners}` : `"${tool}" may mean several tools`;
+  throw new McpxError('not_found', why, { hint: `name it with its server: ${names.join(' or ')}` });
+}
+
+function written({ server, tool }: Located): string {
+  return `"${server}.${tool}"`;
+}
+
+function nowhere(tool: string, servers: ServerView[]): McpxError {
+  const said = `no server has a tool "${asName(tool)}"`;
+  const own = meantBy(tool, servers);
+  if (own !== undefined) {
+    const names = own.tools.slice(0, 3).map(({ name }) => written({ server: own.name, tool: name }));
+    const some = names.length === 0 ? '' : `, such as ${names.join(' or ')}`;
+    return new McpxError('not_found', said, { hint: `"${own.name}" is a server: name one of its tools${some}` });
   }
-  if (new Set(found.map((one) => one.tool)).size > 1) {
-    const meant = found.map((one) => `"${one.tool}" of "${one.server}"`).join(', ');
-    throw new McpxError('not_found', `"${tool}" may mean several tools: ${meant}`, {
-      hint: 'say which one in "server_name" and "tool_name"',
-    });
-  }
-  const owners = found.map(({ server }) => server).join(', ');
-  throw new McpxError('not_found', `several servers have a tool "${first.tool}": ${owners}`, {
-    hint: 'say which one in "server_name"',
+  const owners = new Map(servers.flatMap(({ name, tools }) => tools.map((one) => [one.name, name] as const)));
+  const close = nearest(tool, owners.keys()).map((name) => `${owners.get(name)}.${name}`);
+  const names = servers.map(({ name }) => name);
+  const hint = names.length > MAX_SERVERS ? `the nearest of ${names.length} servers are` : 'the servers are';
+  const shown = names.length > MAX_SERVERS ? closest(tool, names) : names.sort();
+  return new McpxError('not_found', `${said}${didYouMean(close)}`, {
+    ...(close.length === 0 && { hint: `${hint}: ${shown.join(', ')}` }),
   });
 }
+
+/** Maximum number of servers that an error lists. */
+const MAX_SERVERS = 10;
 
 function text(args: Params, key: string): string | undefined {
   const value = args[key];

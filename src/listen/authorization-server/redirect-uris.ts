@@ -3,12 +3,42 @@ import { isLoopback } from '../http/authority.ts';
 
 const MAX_LENGTH = 2000;
 const MAX_URIS = 20;
-/** Schemes whose URLs a browser would run, show or fetch itself instead of handing them to a program. */
-const UNSAFE = new Set(
-  ['javascript', 'data', 'vbscript', 'file', 'blob', 'about', 'view-source', 'filesystem', 'ws', 'wss', 'ftp'].map(
-    (scheme) => `${scheme}:`,
-  ),
-);
+/** Schemes whose URLs a browser would run, show or fetch itself, and those of the system: no client gets its code by them. */
+const UNSAFE = new Set([
+  ...[
+    'javascript',
+    'data',
+    'vbscript',
+    'file',
+    'blob',
+    'about',
+    'view-source',
+    'filesystem',
+    'ws',
+    'wss',
+    'ftp',
+    'jar',
+  ],
+  ...[
+    'chrome',
+    'edge',
+    'resource',
+    'content',
+    'intent',
+    'mailto',
+    'tel',
+    'sms',
+    'urn',
+    'ldap',
+    'ssh',
+    'telnet',
+    'shell',
+  ],
+]);
+/** Programs of Windows, some of which run their arguments. */
+const OF_WINDOWS = /^(?:ms-|search)/;
+/** https://www.rfc-editor.org/rfc/rfc3986#section-2 */
+const URI_CHARACTERS = /^[\w.~:/?[\]@!$&'()*+,;=%-]+$/;
 
 /** Returns the reason for which a client may not have these redirect URIs, or undefined. */
 export function redirectUrisProblem(uris: unknown): string | undefined {
@@ -18,12 +48,13 @@ export function redirectUrisProblem(uris: unknown): string | undefined {
 }
 
 function redirectUriProblem(uri: unknown): string | undefined {
-  if (typeof uri !== 'string' || uri.length > MAX_LENGTH || !/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri))
+  if (typeof uri === 'string' && uri.includes('#')) return 'a redirect URI must not have a fragment';
+  if (typeof uri !== 'string' || uri.length > MAX_LENGTH || !URI_CHARACTERS.test(uri) || !URL.canParse(uri))
     return `a redirect URI must be a URI of at most ${MAX_LENGTH} ASCII characters`;
-  const { protocol, hostname, hash, username, password } = new URL(uri);
-  if (hash !== '' || uri.includes('#')) return 'a redirect URI must not have a fragment';
+  const { protocol, hostname, username, password } = new URL(uri);
   if (username !== '' || password !== '') return 'a redirect URI must not have a user or a password';
-  if (UNSAFE.has(protocol)) return `a redirect URI must not have the scheme "${protocol}"`;
+  const scheme = protocol.slice(0, -1);
+  if (UNSAFE.has(scheme) || OF_WINDOWS.test(scheme)) return `a redirect URI must not have the scheme "${protocol}"`;
   if (protocol === 'http:' && !isLoopbackHost(hostname)) return 'a redirect URI with http must be on loopback';
   return undefined;
 }

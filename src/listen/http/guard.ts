@@ -36,7 +36,8 @@ export function refuseOpenBind(host: string, hasTokens: boolean): void {
 }
 
 /** Throws if access tokens would travel without TLS, or if the clients' URL of the gateway is not known. */
-export function refuseWithoutTls({ auth, host, hosts }: Pick<Settings['http'], 'auth' | 'host' | 'hosts'>): void {
+export function refuseWithoutTls(settings: Pick<Settings['http'], 'auth' | 'host' | 'hosts' | 'trustProxy'>): void {
+  const { auth, host, hosts, trustProxy } = settings;
   const { mode, url } = auth.oauth;
   if (mode === 'off') return;
   const no = (message: string) => {
@@ -45,8 +46,9 @@ export function refuseWithoutTls({ auth, host, hosts }: Pick<Settings['http'], '
   };
   if (url?.startsWith('https:')) return;
   if (!isLoopback(host)) throw no(`OAuth on "${host}" needs TLS: access tokens would be readable on the network`);
-  if (url === null && hosts.length > 0)
-    throw no(`"http.hosts" has "${hosts[0]}", but "http.auth.oauth.url" does not say where clients find the gateway`);
+  if (url !== null || (hosts.length === 0 && !trustProxy)) return;
+  const behind = trustProxy ? '"http.trustProxy" is on' : `"http.hosts" has "${hosts[0]}"`;
+  throw no(`${behind}, but "http.auth.oauth.url" does not say where clients find the gateway`);
 }
 
 export interface Refusal {

@@ -64,7 +64,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   });
   const launch = settings.offline ? stayOffline(spec, resolved) : resolved;
   const authorization = authorizationOf(spec.name, launch, options.authorize);
-  const redactor = createRedactor(secrets, authorization.secrets);
+  const redactor = createRedactor(secrets, () => authorization.secrets?.() ?? []);
   const { messageBytes: maxBytes } = settings.limits;
   const remembered = options.recall?.(spec);
   const transport = await openTransport(launch, {

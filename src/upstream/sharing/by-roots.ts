@@ -1,5 +1,6 @@
 /** Connections that offer roots: one is shared until the server requests roots, then one per principal, capabilities and roots. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { RpcError } from '../../errors.ts';
 import { offeredKey } from '../../mcp/capabilities.ts';
 import type { RpcRequest } from '../../wire/message.ts';
 import type { Incoming } from '../../wire/peer.ts';
@@ -60,8 +61,13 @@ export interface RootedConnections {
   all(): Connection[];
 }
 
-/** Milliseconds that a server gets to process roots (MOMENT), and that a ping may take (PING). */
-const MOMENT = 50;
+/**
+ * A server may check each root on disk before it uses it, and no message says that it has. It gets TURNS pauses of PAUSE ms, each followed
+ * by a ping: on a busy machine a pause may pass without the server, but the answer to a ping shows that the server has run.
+ */
+const TURNS = 10;
+const PAUSE = 10;
+/** Milliseconds that a ping may take. */
 const PING = 5000;
 /** The maximum number of connections of one server with different roots; the least recently used end first. */
 const MAX_ROOTED = 64;
@@ -253,13 +259,20 @@ class Rootings implements RootedConnections {
 
   /** Sends a ping: its response arrives after everything that the server sends right after the handshake. */
   async #probe(one: Rooted, handshake: Handshake): Promise<void> {
-    const ping = () => one.connection.request('ping', {}, { bypassQueue: true, timeout: PING }).catch(() => undefined);
+    /** Resolves with true if the server answered, also with an error. */
+    const ping = () =>
+      one.connection.request('ping', {}, { bypassQueue: true, timeout: PING }).then(
+        () => true,
+        (error) => error instanceof RpcError,
+      );
     await ping();
     if (one.tell !== undefined) return;
     if (one.isFresh) {
       one.isFresh = false;
-      await delay(MOMENT);
-      await ping();
+      for (let turn = 0; turn < TURNS; turn += 1) {
+        await delay(PAUSE);
+        if (!(await ping())) break;
+      }
     } else this.#isAware ??= false;
     one.settled = handshake.conversation;
     one.isUsed = true;

@@ -1,19 +1,12 @@
 /** Built-in server `math`: arithmetic, statistics and number bases, for the demo. */
+import { evaluate } from './arithmetic.ts';
 import { gives, READS, takes } from './define.ts';
 import { readInteger, readText, rejectInput } from './input.ts';
 import type { BuiltinTool, Toolbox } from './toolbox.ts';
 
 const NUMBER = { type: 'number' };
+const DIGITS = { type: 'string', minLength: 1, maxLength: 1000 };
 const BASE = { type: 'integer', minimum: 2, maximum: 36, default: 10 };
-/** Each operator with its precedence. */
-const OPERATORS: Readonly<Record<string, [level: number, apply: (a: number, b: number) => number]>> = {
-  '+': [1, (a, b) => a + b],
-  '-': [1, (a, b) => a - b],
-  '*': [2, (a, b) => a * b],
-  '/': [2, (a, b) => a / b],
-  '^': [4, (a, b) => a ** b],
-};
-const UNARY_MINUS = 3;
 
 const CALCULATE: BuiltinTool = {
   name: 'calculate',
@@ -42,12 +35,7 @@ const CONVERT_BASE: BuiltinTool = {
   description: 'Write a whole number of any size in another base, such as decimal to hexadecimal or binary.',
   inputSchema: takes(
     {
-      number: {
-        type: 'string',
-        description: 'The digits, such as "255", "-1010" or "ff"',
-        minLength: 1,
-        maxLength: 1000,
-      },
+      number: { ...DIGITS, description: 'The digits, such as "255", "-1010" or "ff"' },
       from: { ...BASE, description: 'Base it is written in' },
       to: { ...BASE, description: 'Base to write it in' },
     },
@@ -72,33 +60,4 @@ export function createMath(): Toolbox {
 function digitOf(digit: string, base: number): number {
   const value = Number.parseInt(digit, 36);
   return value < base ? value : rejectInput(`"${digit}" is not a digit in base ${base}`);
-}
-
-function evaluate(text: string): number {
-  const tokens = text.match(/\d+(?:\.\d+)?|\.\d+|\S/g) ?? [];
-  const wrong = (token: string | undefined) =>
-    rejectInput(token === undefined ? 'the expression ends too early' : `unexpected "${token}"`);
-  const operand = (): number => {
-    const token = tokens.shift();
-    if (token === '-') return -climb(UNARY_MINUS);
-    if (token !== '(') return token !== undefined && /\d/.test(token) ? Number(token) : wrong(token);
-    const value = climb(0);
-    return tokens.shift() === ')' ? value : wrong(tokens[0]);
-  };
-  /** Reads operators above a level of precedence; `^` is right-associative. */
-  const climb = (level: number): number => {
-    let value = operand();
-    for (
-      let next = OPERATORS[tokens[0] ?? ''];
-      next !== undefined && next[0] > level;
-      next = OPERATORS[tokens[0] ?? '']
-    ) {
-      tokens.shift();
-      value = next[1](value, climb(next[0] === OPERATORS['^']?.[0] ? next[0] - 1 : next[0]));
-    }
-    return value;
-  };
-  const result = climb(0);
-  if (tokens.length > 0) wrong(tokens[0]);
-  return Number.isFinite(result) ? result : rejectInput('the result is not a finite number');
 }

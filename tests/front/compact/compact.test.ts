@@ -468,7 +468,7 @@ describe('exec', () => {
   });
 
   test.each([
-    [{}, 'tool_name'],
+    [{}, 'say which tool to run in "tool", such as "server.tool"'],
     [{ server_name: 'fil', tool_name: 'list' }, 'did you mean "files"'],
     [{ server_name: 'files', tool_name: 'reed_file' }, 'did you mean "read_file"'],
     [{ server_name: 5, tool_name: 'list' }, '"server_name" must be a string'],

@@ -121,7 +121,9 @@ describe('the describe dialect', () => {
     expect(await text('call', { method: 's.look', arguments: {} })).toContain(
       'example: call {"method":"s.look","arguments":{"n":1}}',
     );
-    expect(await text('call', {})).toBe('error: say which tool to run in "method"\nhint: describe lists the tools\n');
+    expect(await text('call', {})).toBe(
+      'error: say which tool to run in "method", such as "server.tool"\nhint: describe lists the tools\n',
+    );
     expect(await text('call_read', { method: 's.drop' })).toContain('hint: run it with call');
     expect(JSON.stringify(await request('initialize'))).not.toMatch(/\binspect\b|\bexec\b/);
     await expect(text('exec', { method: 's.look' })).rejects.toMatchObject({ code: -32602 });

@@ -53,6 +53,58 @@ describe('which tool is meant', () => {
     expect(await inspect(target)).toContain('read_file(');
   });
 
+  const SPELT: Params[] = [
+    { server_name: 'files', tool: 'read_file', arguments: args },
+    { server_name: 'files', tool: 'files.read_file', arguments: args },
+    { server: 'files', tool: 'read_file', arguments: args },
+    { server: 'Files', tool_name: 'readFile', arguments: args },
+    { name: 'files.read_file', arguments: args },
+    { name: 'read_file', server: 'files', args },
+    { tool: 'files.read_file', args },
+    { tool: 'files.read_file', params: JSON.stringify(args) },
+    { tool: 'files.read_file', arguments: { arguments: args } },
+    { tool: 'files.read_file', arguments: JSON.stringify({ input: args }) },
+    { tool: 'files.read_file', path: '/a' },
+  ];
+  test.each(SPELT)('%j', async (call) => {
+    // The name of the tool alone is ambiguous.
+    const { exec, sent } = open({ files: FILES, other: FILES });
+    for (const given of [call, { calls: [call] }]) {
+      await exec(given);
+      expect(sent.at(-1)).toMatchObject({ server: 'files', params: { name: 'read_file', arguments: args } });
+    }
+  });
+
+  test('a parameter of the tool that is called like a spelling keeps its meaning', async () => {
+    const own = { type: 'object', properties: { server: {}, name: {}, args: {}, reason: {} } };
+    const { exec, sent } = open({ ops: { tools: [{ name: 'restart', inputSchema: own }] } });
+    await exec({ tool: 'ops.restart', server: 'web-1', name: 'x' });
+    await exec({ tool: 'restart', server: 'web-1', reason: 'slow' });
+    await exec({ tool: 'ops.restart', arguments: { args: { server: 'a' } } });
+    expect(sent.map(({ params }) => params?.arguments)).toEqual([
+      { server: 'web-1', name: 'x' },
+      { server: 'web-1', reason: 'slow' },
+      { args: { server: 'a' } },
+    ]);
+  });
+
+  test('inspect takes the name of a server in any case, and a list of one', async () => {
+    const { inspect } = open({ 'google-calendar': FILES, other: FILES });
+    const whole = await inspect({ server_name: 'google-calendar' });
+    expect(whole).toContain('read_file(');
+    for (const given of [{ tool: 'GoogleCalendar' }, { servers: ['google-calendar'] }, { tool: ['google_calendar'] }])
+      expect(await inspect(given)).toBe(whole);
+    expect(await inspect({ queries: ['read file'], server: 'google-calendar' })).toContain('read_file');
+  });
+
+  test('a server in place of a tool is answered with its tools', async () => {
+    const { exec } = open({ files: FILES });
+    expect(await exec({ tool: 'files' })).toBe(
+      'error: no server has a tool "files"\n' +
+        'hint: "files" is a server: name one of its tools, such as "files.read_file" or "files.list"\n',
+    );
+  });
+
   test('a tool whose own name has dots is found by it', async () => {
     const { exec, sent } = open({ a: { tools: [{ name: 'b.c' }] } });
     expect(await exec({ method: 'b.c' })).toBe('ok');
@@ -62,7 +114,9 @@ describe('which tool is meant', () => {
 
   test('a name that may mean two tools is not guessed', async () => {
     const { exec, sent } = open({ a: { tools: [{ name: 'b_c' }] }, a_b: { tools: [{ name: 'c' }] } });
-    expect(await exec({ tool_name: 'a_b_c' })).toContain('"a_b_c" may mean several tools: "b_c" of "a", "c" of "a_b"');
+    expect(await exec({ tool_name: 'a_b_c' })).toBe(
+      'error: "a_b_c" may mean several tools\nhint: name it with its server: "a.b_c" or "a_b.c"\n',
+    );
     expect(sent).toEqual([]);
   });
 

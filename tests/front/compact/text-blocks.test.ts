@@ -5,11 +5,12 @@ import type { ToolResult } from '../../../src/router/router.ts';
 import { isRecord, type Params } from '../../../src/wire/message.ts';
 import { createWorld, openFront } from '../../world.ts';
 
-function open(answers: Record<string, unknown>, resultChars = DEFAULTS.limits.resultChars) {
+function open(answers: Record<string, unknown>, { resultChars = DEFAULTS.limits.resultChars, name = 'test' } = {}) {
   const settings = { ...DEFAULTS, limits: { ...DEFAULTS.limits, resultChars } };
   const tools = Object.keys(answers).map((name) => ({ name, description: `Answers ${name}.` }));
   const answer = (_: string, params?: Params) => answers[String(params?.name)];
   const { deps } = createWorld({ s: { tools, answer } }, { settings });
+  deps.identity = { ...deps.identity, clientInfo: { name, version: '1' } };
   const front = openFront('compact', deps, { key: 'k', notify() {} });
   return async (name: string, args: Params) =>
     (await front.request(
@@ -42,6 +43,34 @@ function isTaken({
     return true;
   }
 }
+
+describe('a text that a server writes', () => {
+  const json = ['42', '-1.50', 'true', 'null', '"words"', '[1,2]', ' 7\n', '12345678901234567890'];
+
+  test.each(json)('%j has a word before it for a client that fails on it', async (written) => {
+    const call = open({ get: text(written) }, { name: 'gemini-cli-mcp-client' });
+    const result = await call('exec', { method: 's.get' });
+    expect(isTaken(result)).toBe(true);
+    expect(result.content[0]?.text).toContain(written);
+  });
+
+  test.each(['{"a":1}', 'words', '42 things', ''])('%j is left as it is', async (written) => {
+    const call = open({ get: text(written) }, { name: 'gemini-cli-mcp-client' });
+    expect((await call('exec', { method: 's.get' })).content[0]?.text).toBe(written);
+  });
+
+  test.each(json)('%j is left as it is for other clients', async (written) => {
+    const call = open({ get: text(written) }, { name: 'somebody-else' });
+    expect((await call('exec', { method: 's.get' })).content[0]?.text).toBe(written);
+  });
+
+  test('is labelled after an image too', async () => {
+    const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
+    const call = open({ get: { content: [image, { type: 'text', text: '42' }] } }, { name: 'gemini-cli-mcp-client' });
+    const { content } = await call('exec', { method: 's.get' });
+    expect(content).toEqual([image, { type: 'text', text: 'result: 42\n' }]);
+  });
+});
 
 describe('a text that mcpx writes', () => {
   test.each(Object.keys(VALUES))('select "%s" is taken by a client that parses it, and ends its line', async (key) => {
@@ -86,7 +115,7 @@ describe('a text that mcpx writes', () => {
   });
 
   test('about a part of a large result is a line of its own, and the part is exact', async () => {
-    const call = open({ get: text(`12345${'x'.repeat(3000)}`) }, 1000);
+    const call = open({ get: text(`12345${'x'.repeat(3000)}`) }, { resultChars: 1000 });
     const [head, about] = (await call('exec', { method: 's.get' })).content;
     expect(head?.text).toBe(`12345${'x'.repeat(995)}`);
     expect(about?.text).toMatch(/^\n\[1000 of 3005 characters.*\n$/s);

@@ -40,6 +40,13 @@ describe('a client may not register', () => {
     [['data:text/html,x'], 'scheme "data:"'],
     [['file:///etc/passwd'], 'scheme "file:"'],
     [['https://app.example/cb', 'vbscript:x'], 'scheme "vbscript:"'],
+    [['ms-msdt:/id PCWDiagnostic'], 'must be a URI'],
+    [['ms-msdt:/id'], 'scheme "ms-msdt:"'],
+    [['search-ms:query=x'], 'scheme "search-ms:"'],
+    [['mailto:ada@example.com'], 'scheme "mailto:"'],
+    [['intent://x/y'], 'scheme "intent:"'],
+    [['https://evil.example\\@app.example/cb'], 'must be a URI'],
+    [['https://app.example/cb"onload="x'], 'must be a URI'],
   ])('%j', (uris, problem) => expect(redirectUrisProblem(uris)).toContain(problem));
 });
 

@@ -203,6 +203,7 @@ describe('an address without TLS', () => {
     [{ host: '0.0.0.0' }, {}, /OAuth on "0.0.0.0" needs TLS/],
     [{ host: '0.0.0.0' }, { url: 'http://127.0.0.1:3095' }, /needs TLS/],
     [{ hosts: ['gw.example'] }, {}, /"http.hosts" has "gw.example"/],
+    [{ trustProxy: true }, {}, /"http.trustProxy" is on, but "http.auth.oauth.url" does not say/],
     [{ host: '0.0.0.0' }, { url: 'https://gw.example' }, /^started$/],
     [{ hosts: ['gw.example'] }, { url: 'https://gw.example' }, /^started$/],
     [{}, {}, /^started$/],

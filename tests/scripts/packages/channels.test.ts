@@ -1,5 +1,5 @@
 /** The files for package managers: made from SHA256SUMS alone, with the hashes and addresses of a release. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -126,6 +126,14 @@ describe('the winget manifests', () => {
       })),
     );
   });
+});
+
+test('a release without archives for Windows has no manifests for Windows', () => {
+  const partial = join(folder, 'partial');
+  mkdirSync(partial);
+  writeFileSync(join(partial, `mcpx-${VERSION}-linux-x64.tar.gz`), 'archive');
+  writeSums(partial);
+  expect(writeChannels(partial, { repository: REPOSITORY })).toEqual(['mcpx.rb']);
 });
 
 test('a repository without an owner is refused', () => {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createOAuth, type OAuth } from '../../../src/upstream/oauth/oauth.ts';
 import type { SignIn } from '../../../src/upstream/oauth/token-file.ts';
 import { browse, confirmDevice, json, type ProtectedWorld, protectedWorld, type WorldOptions } from '../oauth-world.ts';
@@ -182,6 +182,28 @@ describe('renewal', () => {
     await expect(authorization.headers()).rejects.toMatchObject({ code: 'auth' });
     isBroken = false;
     expect((await call(world.url, await authorization.headers())).status).toBe(200);
+  });
+
+  test('a token of a short life is renewed ahead after half of it, and not at each request', async () => {
+    const world = await protectedWorld();
+    const { file, open } = store();
+    await signIn(open(), world);
+    rewrite(file, (one) => ({ ...one, tokens: { ...one.tokens, access: 'short', expiresAt: Date.now() + 40_000 } }));
+    const renewals = () => world.asked.filter((line) => line === 'POST /token').length - 1;
+    const oauth = open();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const authorization = oauth.authorization(serverAt(world.url));
+    for (let request = 0; request < 5; request++) {
+      expect(await authorization.headers()).toMatchObject({ authorization: 'Bearer short' });
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    vi.advanceTimersByTime(20_000);
+    vi.useRealTimers();
+    await expect.poll(renewals).toBe(1);
+    await expect.poll(() => oauth.tokens.all()[0]?.tokens?.access).not.toBe('short');
+    expect(renewals()).toBe(1);
+    oauth.stop();
   });
 
   test('a token without an expiry is used until it is refused', async () => {

@@ -68,6 +68,14 @@ describe('a server that asks for roots when it is connected', () => {
     expect(one.own.asked).toBe(1);
   });
 
+  test('gets turns, and not only time, to check them before the first call arrives', async () => {
+    const one = client(pool(serverSpec(['curious', 'checks=8'])), { key: 'a' });
+    expect(await one.told()).toEqual(['file:///mine']);
+    one.own.folder = 'next';
+    one.changed();
+    expect(await one.told()).toEqual(['file:///next']);
+  });
+
   test('runs once for all sessions of a principal that have the same roots', async () => {
     const upstreams = pool(AWARE);
     const pids = await Promise.all([...'abcdefgh'].map((key) => client(upstreams, { key, principal: 'one' }).pid()));
