@@ -6,13 +6,15 @@ import { McpxError } from '../../errors.ts';
 const PRIVATE_BLOCKS = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
-  // IPv6 forms that lead to IPv4 addresses, then local networks.
-  ...['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
-  ...['fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+  // IPv6 forms that lead to IPv4 addresses: Teredo and 6to4.
+  ...['2001::/32', '2002::/16'],
 ];
+/** All IPv6 addresses on the internet. https://www.iana.org/assignments/ipv6-address-space */
+const PUBLIC_IPV6_BLOCKS = ['2000::/3'];
 const LOOPBACK_BLOCKS = ['127.0.0.0/8', '::1/128'];
 
 const PRIVATE = blockList(PRIVATE_BLOCKS);
+const PUBLIC_IPV6 = blockList(PUBLIC_IPV6_BLOCKS);
 const LOOPBACK = blockList(LOOPBACK_BLOCKS);
 
 type NetworkKind = 'public' | 'private' | 'loopback';
@@ -99,7 +101,8 @@ function addressKind(address: string): NetworkKind {
   const plain = mapped ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
   if (LOOPBACK.check(plain, family)) return 'loopback';
-  return PRIVATE.check(plain, family) ? 'private' : 'public';
+  const isPrivate = PRIVATE.check(plain, family) || (family === 'ipv6' && !PUBLIC_IPV6.check(plain, family));
+  return isPrivate ? 'private' : 'public';
 }
 
 /**
