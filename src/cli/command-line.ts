@@ -82,8 +82,11 @@ export function asTyped(text: string): string {
 export function flagsOf(options: Record<string, unknown>): Flags {
   const given = (name: string) => [options[name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]].flat();
   const values = (name: string) => given(name).flatMap((value) => (typeof value === 'string' ? [asTyped(value)] : []));
+  const has = (name: string) => given(name).some((value) => value !== undefined && value !== false);
+  // cac has `--no-check` as `check: false`.
+  const isNegated = (name: string) => name.startsWith('no-') && given(name.slice(3)).includes(false);
   return {
-    has: (name) => given(name).some((value) => value !== undefined && value !== false),
+    has: (name) => has(name) || isNegated(name),
     value: (name) => values(name).at(-1),
     values,
   };

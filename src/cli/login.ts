@@ -3,7 +3,7 @@ import { accessTo } from '../app/begin-sign-in.ts';
 import type { RemoteServer } from '../config/config.ts';
 import { environmentOf } from '../config/environment.ts';
 import { tokensFile } from '../config/paths.ts';
-import { McpxError, messageOf } from '../errors.ts';
+import { McpxError } from '../errors.ts';
 import { createLog } from '../observe/log.ts';
 import { nearest } from '../render/text.ts';
 import type { ServerAccess } from '../upstream/http/authorization.ts';
@@ -12,10 +12,10 @@ import type { SignIn } from '../upstream/oauth/token-file.ts';
 import type { Invocation } from './command.ts';
 import { readConfig } from './command-app.ts';
 import { inLanguage } from './language/language.ts';
+import { isTyped, readPasted } from './login-paste.ts';
 import { openBrowser } from './open-browser.ts';
 import { isOnTerminal, paintAnswer, print, printJson, say, table } from './output.ts';
-import { whileWaiting } from './progress.ts';
-import { askOnTerminal, TERMINAL } from './question.ts';
+import { type Aside, whileWaiting } from './progress.ts';
 import { status } from './status-lines.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -71,29 +71,15 @@ async function inBrowser({ flags, stop }: Invocation, server: ServerAccess, oaut
     `${opened ? 'sign in on the page in your browser, or open' : 'open this page to sign in'}:\n\n  ${pending.url}\n`,
   );
   const typing = new AbortController();
-  if (!opened && TERMINAL.input.isTTY === true) void pasteLoop(pending, AbortSignal.any([stop, typing.signal]));
+  const isPrompted = !opened && isTyped();
+  if (isPrompted || flags.has('no-browser')) void readPasted(pending, AbortSignal.any([stop, typing.signal]));
   try {
-    return await whileWaiting('waiting for the sign-in', pending.done, stop);
+    // Nothing may be drawn over the line on which the user types.
+    const work = isPrompted ? (aside: Aside) => aside(pending.done) : pending.done;
+    return await whileWaiting('waiting for the sign-in', work, stop);
   } finally {
     typing.abort();
     pending.cancel();
-  }
-}
-
-/** Reads the address of the last page, for a browser on another machine, which cannot reach the callback. */
-async function pasteLoop(pending: { paste(redirected: string): void }, signal: AbortSignal): Promise<void> {
-  status.info(
-    'if the browser is on another machine, paste the address of the last page (it begins with http://127.0.0.1):',
-  );
-  while (!signal.aborted) {
-    const line = await askOnTerminal('> ', signal).catch(() => undefined);
-    if (line === undefined) return;
-    try {
-      pending.paste(line);
-      return;
-    } catch (error) {
-      status.warn(messageOf(error));
-    }
   }
 }
 

@@ -41,6 +41,12 @@ describe('the values of an option', () => {
     ]);
   });
 
+  test('an option that begins with "no-" is there only if it was typed', () => {
+    const [typed, other] = [typedFlags('login', 'x', '--no-browser'), typedFlags('login', 'x', '--json')];
+    expect([typed.has('no-browser'), typed.has('browser')]).toEqual([true, false]);
+    expect([other.has('no-browser'), typedFlags('add', 'x', '--no-check').has('check')]).toEqual([false, false]);
+  });
+
   test('an option takes a value in all commands or in none', () => {
     const kinds = new Map<string, string>();
     for (const { flags } of [...GLOBAL_OPTIONS, ...COMMANDS.flatMap(({ options }) => options)]) {

@@ -102,17 +102,19 @@ function pending(flow: Flow, page: string): PendingSignIn {
   return {
     url: page,
     done,
-    paste: (redirected) => resolvePasted(pastedParameters(redirected, name)),
+    paste: (redirected) => resolvePasted(pastedParameters(redirected, flow)),
     cancel: () => stop(new McpxError('cancelled', `the sign-in to server "${name}" was cancelled`)),
   };
 }
 
-function pastedParameters(text: string, name: string): URLSearchParams {
+function pastedParameters(text: string, { request: { name }, state }: Flow): URLSearchParams {
   const found = URL.canParse(text.trim()) ? new URL(text.trim()).searchParams : undefined;
-  if (found?.has('code') || found?.has('error')) return found;
-  throw new McpxError('usage', `this is not the address of the last page of the sign-in to "${name}"`, {
-    hint: 'copy the whole address that begins with http://127.0.0.1, also if the page could not be shown',
-  });
+  const hint = 'copy the whole address that begins with http://127.0.0.1, also if the page could not be shown';
+  if (found === undefined || !(found.has('code') || found.has('error')))
+    throw new McpxError('usage', `this is not the address of the last page of the sign-in to "${name}"`, { hint });
+  if (found.get('state') !== state)
+    throw new McpxError('usage', `the address is of another sign-in to "${name}"`, { hint: 'open the page above' });
+  return found;
 }
 
 /** Returns the authorization endpoint. Throws if the authorization server cannot do what MCP demands of it. */
