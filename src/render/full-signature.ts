@@ -22,10 +22,12 @@ const CUTS = [240, 160, 120];
 const MAX_RESULT = 120;
 /** Share of the tokens of the tool's JSON that a signature with a result may take; estimates are a few percent off. */
 const LIKE_JSON = 0.9;
+/** On one line, without comments; deeper parts are cut, which hardly any result has. */
+const LINE: TypeStyle = { layout: 'line', maxDepth: 6, maxEnum: 12 };
 /** The forms of a result, from the longest to the shortest. */
 const RESULTS: TypeStyle[] = [
   FULL,
-  { layout: 'line', maxDepth: 6, maxEnum: 12 },
+  LINE,
   { layout: 'line', maxDepth: 3, maxEnum: 6 },
   { layout: 'line', maxDepth: 2, maxEnum: 6 },
   { layout: 'line', maxDepth: 1, maxEnum: 3 },
@@ -40,6 +42,8 @@ interface Shape {
   maxOptional?: number;
   /** The form of the result's type; absent leaves it out. */
   result?: TypeStyle;
+  /** True if that form leaves out parts of the type. */
+  isCut?: boolean;
 }
 
 export function fullSignature(tool: RenderableTool, options: Options): string {
@@ -65,10 +69,12 @@ interface Composed {
 /** Adds the longest form of the result that has room; a call can be written without it. */
 function withResult(tool: RenderableTool, options: Options, { best, json }: { best: Composed; json: number }): string {
   const { outputSchema } = tool;
+  const typeIn = (style: TypeStyle) => topType(outputSchema, startWriting(outputSchema, style, newNames()));
+  const entire = typeIn(LINE);
   for (const result of RESULTS) {
-    const type = topType(outputSchema, startWriting(outputSchema, result, newNames()));
+    const type = typeIn(result);
     if (estimateTokens(type) > MAX_RESULT) continue;
-    const whole = compose(tool, options, { ...best.shape, result });
+    const whole = compose(tool, options, { ...best.shape, result, isCut: result !== FULL && type !== entire });
     if (whole.tokens <= LIKE_JSON * json) return whole.text;
   }
   if (best.tokens <= LIKE_JSON * json) return best.text;
@@ -87,7 +93,7 @@ function compose(tool: RenderableTool, { maxDescription, titled = false, more }:
   const args = type === '' ? '' : `args${optional ? '?' : ''}: ${type}`;
   const result = shape.result === undefined || !isSchema(outputSchema) ? '' : `: ${topType(outputSchema, output)}`;
   const added = titled ? addedTitle(tool) : '';
-  const isShortened = isSchema(outputSchema) && shape.result !== FULL;
+  const isShortened = isSchema(outputSchema) && (shape.result === undefined || shape.isCut === true);
   const lines = [
     `${oneLine(clean(name))}(${args})${result}`,
     ...declarations(input),

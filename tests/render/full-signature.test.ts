@@ -37,6 +37,14 @@ describe('the full signature of a tool', () => {
     expect(written).not.toContain('folded');
   });
 
+  it('has the type of a small result, also of a tool whose JSON is short', () => {
+    const outputSchema = object({ lines: { type: 'array', items: { type: 'string' } }, count: { type: 'integer' } });
+    const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
+    expect(full({ description: 'Read lines.', inputSchema, outputSchema })).toBe(
+      't(args?: { path?: string }): { lines?: string[]; count?: number }\nRead lines.',
+    );
+  });
+
   it('folds the largest optional objects of a longer one, and says how they are opened', () => {
     const written = full(long);
     expect(written).toContain('rooms?: object // folded');

@@ -164,21 +164,28 @@ export function describeServer(
   // A shell command has no limit.
   const most = Number.isFinite(limits.resultChars) ? MAX_SERVER : Number.POSITIVE_INFINITY;
   const room = roomOf({ limits });
-  let text = head;
   for (const [index, form] of FORMS.entries()) {
-    const note = index === 0 ? '' : `\n(too many tools to describe all here; to find one: ${search})`;
-    const isLast = index === FORMS.length - 1;
-    const max = isLast ? Number.POSITIVE_INFINITY : Math.min(most, room.chars);
-    const lines = linesWithin(
-      server.tools,
-      (tool) => `\n${form(tool, maxDescription)}`,
-      max - head.length - note.length,
-    );
-    if (lines === undefined) continue;
-    text = `${head}${note}${lines}`;
-    if (fits(text, room)) break;
+    const note = index === 0 ? '' : `\n${TOO_MANY}${search})`;
+    const max = Math.min(most, room.chars) - head.length - note.length;
+    const lines = linesWithin(server.tools, (tool) => `\n${form(tool, maxDescription)}`, max);
+    const text = lines === undefined ? undefined : `${head}${note}${lines}`;
+    if (text !== undefined && fits(text, room)) return text;
   }
-  return text;
+  return `${head}\n${TOO_MANY}${search})\n${firstTools(server.tools)}`;
+}
+
+const TOO_MANY = '(too many tools to describe all here; to find one: ';
+
+/** Maximum characters of the names of a server whose tools are not even all named. */
+const MAX_NAMES = 8_000;
+
+function firstTools(tools: readonly Tool[]): string {
+  let left = MAX_NAMES;
+  const shown = tools.filter(({ name }) => {
+    left -= name.length + 1;
+    return left >= 0;
+  });
+  return [...shown.map(({ name }) => name), `… and ${tools.length - shown.length} more`].join('\n');
 }
 
 interface Described extends Example {
