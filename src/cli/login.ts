@@ -122,8 +122,9 @@ function details({ tokens }: SignIn): string {
 
 function stateOf({ tokens, ended }: SignIn): string {
   if (tokens === undefined) return ended === undefined ? 'signed out' : `sign in needed: ${ended}`;
-  if (tokens.refresh !== undefined) return 'signed in';
-  return tokens.expiresAt === undefined ? 'signed in' : `signed in until ${when(tokens.expiresAt)}`;
+  if (tokens.expiresAt === undefined) return 'signed in';
+  const end = when(tokens.expiresAt);
+  return tokens.refresh === undefined ? `signed in until ${end}` : `signed in, to be renewed by ${end}`;
 }
 
 function when(time: number): string {

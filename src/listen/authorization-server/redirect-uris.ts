@@ -3,6 +3,8 @@ import { isLoopback } from '../http/authority.ts';
 
 const MAX_LENGTH = 2000;
 const MAX_URIS = 20;
+/** Characters of all redirect URIs of a client: every registration is stored. */
+const MAX_TOTAL = 4000;
 /** Schemes whose URLs a browser would run, show or fetch itself, and those of the system: no client gets its code by them. */
 const UNSAFE = new Set([
   ...[
@@ -44,6 +46,7 @@ const URI_CHARACTERS = /^[\w.~:/?[\]@!$&'()*+,;=%-]+$/;
 export function redirectUrisProblem(uris: unknown): string | undefined {
   if (!Array.isArray(uris) || uris.length === 0) return 'redirect_uris must be a list with at least one URI';
   if (uris.length > MAX_URIS) return `redirect_uris has more than ${MAX_URIS} URIs`;
+  if (uris.join('').length > MAX_TOTAL) return `redirect_uris has more than ${MAX_TOTAL} characters`;
   return uris.map(redirectUriProblem).find((problem) => problem !== undefined);
 }
 

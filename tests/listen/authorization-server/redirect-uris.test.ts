@@ -25,6 +25,7 @@ describe('a client may not register', () => {
     [[], 'must be a list'],
     ['https://app.example/cb', 'must be a list'],
     [Array.from({ length: 21 }, (_, i) => `https://app.example/${i}`), 'more than 20'],
+    [Array.from({ length: 3 }, (_, i) => `https://app.example/${i}${'x'.repeat(1900)}`), 'more than 4000 characters'],
     [[7], 'must be a URI'],
     [['/callback'], 'must be a URI'],
     [['https://app.example/\r\nSet-Cookie: a=b'], 'must be a URI'],
