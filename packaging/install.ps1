@@ -61,8 +61,18 @@ function Test-Sum([string]$Path, [string]$Name, [string]$Sums) {
   }
 }
 
-function Get-UserPath { return @(([Environment]::GetEnvironmentVariable('Path', 'User') -split ';') | Where-Object { $_ }) }
-function Set-UserPath([string[]]$Parts) { [Environment]::SetEnvironmentVariable('Path', ($Parts -join ';'), 'User') }
+# The registry, because [Environment] would replace each %VARIABLE% of the other entries by its value.
+$Registry = 'registry::HKEY_CURRENT_USER\Environment'
+function Get-UserPath {
+  return @(((Get-Item -LiteralPath $Registry).GetValue('Path', '', 'DoNotExpandEnvironmentNames') -split ';') | Where-Object { $_ })
+}
+function Set-UserPath([string[]]$Parts) {
+  Set-ItemProperty -LiteralPath $Registry -Name 'Path' -Value ($Parts -join ';') -Type ExpandString
+  # Setting a variable through [Environment] tells open programs that the environment has changed.
+  $Signal = 'MCPX_INSTALL_' + [Guid]::NewGuid().ToString('N')
+  [Environment]::SetEnvironmentVariable($Signal, '1', 'User')
+  [Environment]::SetEnvironmentVariable($Signal, [NullString]::Value, 'User')
+}
 
 if ($Uninstall) {
   if (-not (Test-Path -LiteralPath $Target)) { Stop-Install "there is no `"$Target`"" 'set MCPX_INSTALL_DIR to its folder' }
@@ -108,12 +118,13 @@ try {
   $Version = & $Executable --version
   if ($LASTEXITCODE -ne 0) { Stop-Install 'the executable does not run here' '' }
   New-Item -ItemType Directory -Force -Path $Folder | Out-Null
-  # Windows does not replace a running executable, but it can be renamed.
+  # Windows does not replace a running executable, but it can be renamed. Renames come last: a full disk leaves the old one in place.
+  Copy-Item -LiteralPath $Executable -Destination "$Target.new"
   if (Test-Path -LiteralPath $Target) {
     Remove-Item -LiteralPath "$Target.old" -ErrorAction SilentlyContinue
     Rename-Item -LiteralPath $Target -NewName 'mcpx.exe.old'
   }
-  Copy-Item -LiteralPath $Executable -Destination $Target
+  Rename-Item -LiteralPath "$Target.new" -NewName 'mcpx.exe'
   Remove-Item -LiteralPath "$Target.old" -ErrorAction SilentlyContinue
 } finally {
   Remove-Item -Recurse -Force -LiteralPath $Work -ErrorAction SilentlyContinue

@@ -61,10 +61,29 @@ check_macos() {
   fi
 }
 
+# Prints the path of a file: URL, in which a browser writes a space as %20.
+path_of() {
+  path=${1#file://}
+  path=/${path#*/}
+  [ -e "$path" ] || path=$(printf %s "$path" | LC_ALL=C awk '{
+    while (match($0, /%[0-9A-Fa-f][0-9A-Fa-f]/)) {
+      high = index("0123456789abcdef", tolower(substr($0, RSTART + 1, 1))) - 1
+      low = index("0123456789abcdef", tolower(substr($0, RSTART + 2, 1))) - 1
+      printf "%s%c", substr($0, 1, RSTART - 1), 16 * high + low
+      $0 = substr($0, RSTART + 3)
+    }
+    print
+  }')
+  printf '%s\n' "$path"
+}
+
 # fetch URL FILE
 fetch() {
   case $1 in
-    file://*) cp "${1#file://}" "$2" || fail "cannot read \"${1#file://}\"" ;;
+    file://*)
+      path=$(path_of "$1")
+      cp "$path" "$2" || fail "cannot read \"$path\""
+      ;;
     *)
       if has curl; then
         curl --fail --silent --show-error --location --output "$2" "$1" || fail "cannot download \"$1\""
@@ -78,7 +97,13 @@ fetch() {
 }
 
 sum_of() {
-  if has sha256sum; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
+  if has sha256sum; then
+    sha256sum "$1"
+  elif has shasum; then
+    shasum -a 256 "$1"
+  else
+    fail "neither sha256sum nor shasum is installed, so that the checksum cannot be verified"
+  fi | cut -d ' ' -f 1
 }
 
 # verify FILE NAME SUMS: fails unless SUMS has the checksum of FILE under NAME.
@@ -86,6 +111,7 @@ verify() {
   expected=$(awk -v name="$2" '{ sub(/^\*/, "", $2) } $2 == name { print $1; exit }' "$3")
   [ -n "$expected" ] || fail "SHA256SUMS has no checksum of \"$2\"" "take the file and SHA256SUMS from the same release"
   found=$(sum_of "$1")
+  [ -n "$found" ] || exit 1
   [ "$found" = "$expected" ] && return
   fail "the checksum of \"$2\" is wrong: expected $expected, found $found" "download it again; nothing was installed"
 }
@@ -137,6 +163,19 @@ install_release() {
   unpack "$work/$name" "$name"
 }
 
+# Moves the executable into its folder, if it runs there: the folder for temporary files may forbid programs.
+# The last step is a rename, so that a running mcpx is not disturbed.
+place() {
+  new=$folder/.mcpx.new
+  { mkdir -p "$folder" && cp "$work/mcpx" "$new" && chmod 755 "$new"; } ||
+    fail "cannot write into \"$folder\"" "set MCPX_INSTALL_DIR to a folder of your own"
+  version=$("$new" --version) || {
+    rm "$new"
+    fail "the executable does not run here: ${version:-no output}" "is it for this system, and is libstdc++ installed?"
+  }
+  mv -f "$new" "$folder/mcpx"
+}
+
 main() {
   file=
   remove=
@@ -152,25 +191,21 @@ main() {
       *) fail "unknown option \"$1\"" "sh install.sh --help" ;;
     esac
   done
-  folder=${MCPX_INSTALL_DIR:-$HOME/.local/bin}
+  folder=${MCPX_INSTALL_DIR:-${HOME:?is not set; set it or MCPX_INSTALL_DIR}/.local/bin}
+  case $folder in /*) ;; *) folder=$PWD/$folder ;; esac
   [ -z "$remove" ] || { uninstall && exit 0; }
   target >/dev/null || exit 1
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   if [ -n "$file" ]; then install_local "$file"; else install_release; fi
-  chmod 755 "$work/mcpx"
-  version=$("$work/mcpx" --version) || fail "the executable does not run here: ${version:-no output}" "is libstdc++ installed?"
-  mkdir -p "$folder"
-  # A copy next to the old file and a rename: a running mcpx is not disturbed.
-  cp "$work/mcpx" "$folder/.mcpx.new"
-  mv -f "$folder/.mcpx.new" "$folder/mcpx"
+  place
   say "installed $version as $folder/mcpx"
   case ":$PATH:" in
     *":$folder:"*) ;;
     *) say "$folder is not on your PATH; add this line to the profile of your shell: export PATH=\"$folder:\$PATH\"" ;;
   esac
   say "try it: $folder/mcpx demo"
-  say "undo: rm $folder/mcpx"
+  say "undo: rm \"$folder/mcpx\""
 }
 
 main "$@"

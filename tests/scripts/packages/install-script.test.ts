@@ -3,17 +3,20 @@ import { execFile, execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { gzip, tar } from '../../../scripts/packages/archives.mjs';
 import { writeSums } from '../../../scripts/packages/checksums.mjs';
@@ -58,8 +61,9 @@ function install(args: string[], env: Record<string, string> = {}, fakes: Record
     chmodSync(join(bin, name), 0o755);
   }
   const PATH = `${bin}:/usr/local/bin:/usr/bin:/bin`;
+  const options = { cwd: home, env: { PATH, HOME: home, TMPDIR: home, ...env } };
   return new Promise((done) => {
-    execFile('sh', [SCRIPT, ...args], { env: { PATH, HOME: home, TMPDIR: home, ...env } }, (error, stdout, stderr) => {
+    execFile('/bin/sh', [SCRIPT, ...args], options, (error, stdout, stderr) => {
       done({ code: error === null ? 0 : Number(error.code), said: stdout + stderr });
     });
   });
@@ -74,7 +78,7 @@ describe.skipIf(process.platform === 'win32')('install.sh (needs a POSIX shell)'
     const { code, said } = await install(['--file', join(release, ARCHIVE)]);
     expect(said).toContain(`installed mcpx/7.8.9 --version as ${installed()}`);
     expect(said).toContain('is not on your PATH');
-    expect(said).toContain(`undo: rm ${installed()}`);
+    expect(said).toContain(`undo: rm "${installed()}"`);
     expect(code).toBe(0);
     expect(execFileSync(installed(), ['hello'], { encoding: 'utf8' })).toBe('mcpx/7.8.9 hello\n');
     const removed = await install(['--uninstall']);
@@ -106,6 +110,63 @@ describe.skipIf(process.platform === 'win32')('install.sh (needs a POSIX shell)'
     server.close();
     expect(said).toContain('installed');
     expect([code, asked]).toEqual([0, ['/files/SHA256SUMS', `/files/${ARCHIVE}`]]);
+  });
+
+  test.each([
+    ['a space', 'my tools'],
+    ['Chinese', '工具'],
+  ])('folders with %s work: of the release, as a path and as a URL, and of the installation', async (_name, part) => {
+    const [from, to] = [join(home, part, 'release'), join(home, part, 'bin')];
+    cpSync(release, from, { recursive: true });
+    for (const url of [`file://${from}`, pathToFileURL(from).href, `file://localhost${from}/`]) {
+      const { code, said } = await install([], { MCPX_DOWNLOAD_URL: url, MCPX_INSTALL_DIR: to });
+      expect([code, existsSync(installed(to))], said).toEqual([0, true]);
+      const undo = /undo: (rm .*)/.exec(said)?.[1] ?? '';
+      execFileSync('sh', ['-c', undo]);
+      expect(existsSync(installed(to))).toBe(false);
+    }
+  });
+
+  test('a folder may be relative, and temporary files may be where no program can run', async () => {
+    // This tar leaves no file that can be executed, as on a file system that is mounted with noexec.
+    const fakes = { tar: 'PATH=/usr/bin:/bin; tar "$@" && find "$4" -type f -exec chmod 644 {} +' };
+    const { code, said } = await install(['--file', join(release, ARCHIVE)], { MCPX_INSTALL_DIR: 'bin' }, fakes);
+    expect(said).toContain(`installed mcpx/7.8.9 --version as ${installed(join(home, 'bin'))}`);
+    expect(code).toBe(0);
+  });
+
+  test('wget is enough, and without a program for checksums nothing is installed', async () => {
+    const only = [
+      'sh',
+      'cat',
+      'cp',
+      'mv',
+      'rm',
+      'tar',
+      'gzip',
+      'awk',
+      'sed',
+      'cut',
+      'uname',
+      'getconf',
+      'mktemp',
+      'mkdir',
+    ];
+    const bin = join(home, 'few');
+    mkdirSync(bin);
+    for (const name of [...only, 'chmod', 'dirname', 'basename']) {
+      symlinkSync(execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim(), join(bin, name));
+    }
+    const env = { PATH: bin, MCPX_DOWNLOAD_URL: 'https://example.com/files' };
+    expect((await install([], env)).said).toContain('neither curl nor wget is installed');
+    writeFileSync(join(bin, 'wget'), `#!/bin/sh\ncp "${release}/$(basename "$4")" "$3"\n`, { mode: 0o755 });
+    const unverified = await install([], env);
+    expect([unverified.code, isInstalled()]).toEqual([1, false]);
+    expect(unverified.said).toContain('neither sha256sum nor shasum is installed');
+    const sum = execFileSync('sh', ['-c', 'command -v sha256sum || command -v shasum'], { encoding: 'utf8' }).trim();
+    symlinkSync(sum, join(bin, basename(sum)));
+    const { code, said } = await install([], env);
+    expect([code, isInstalled()], said).toEqual([0, true]);
   });
 
   test('a file with another checksum is refused, and nothing is left', async () => {
