@@ -1,15 +1,15 @@
 /** Runs every command of the README in the order in which it stands, in an empty home with a release in a folder. */
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { tar } from '../../scripts/packages/archives.mjs';
 import { writeSums } from '../../scripts/packages/checksums.mjs';
 import { hostTarget, projectVersion } from '../../scripts/project.mjs';
-import { claudeCode } from '../clients/programs.ts';
 import { readMarkdown } from '../setup/markdown.ts';
 import { EXECUTABLE, emptyPlace, type Place, WINDOWS } from './program.ts';
+import { HAS_TERMINAL, onTerminal } from './pseudo-terminal.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -73,21 +73,32 @@ function type(line: string, place: Pick<Place, 'cwd' | 'env'>): Promise<{ code: 
   return new Promise((done) => child.once('close', (code) => done({ code, said })));
 }
 
-/** A folder with the command `claude`, as its own installer would make it; undefined if Claude Code is not on this machine. */
-function claudeFolder(place: Place): string | undefined {
-  if (claudeCode.command === undefined) return undefined;
-  const words = claudeCode.command.map((word) => `'${word}'`).join(' ');
-  chmodSync(place.file('claude', `#!/bin/sh\nexec ${words} "$@"\n`), 0o755);
-  return place.cwd;
+/** Runs a line on a terminal and answers its question with yes. Without a terminal here, `--yes` answers it. */
+async function confirm(
+  line: string,
+  place: Pick<Place, 'cwd' | 'env'>,
+): Promise<{ code: number | null; said: string }> {
+  if (!HAS_TERMINAL) return type(`${line} --yes`, place);
+  const terminal = onTerminal(['sh', '-c', line], place);
+  await terminal.until(/\[y\/N\]/);
+  terminal.type('y\n');
+  const { code, shown } = await terminal.finished;
+  return { code, said: shown };
 }
+
+/** The config of a client that the reader has, with one server. */
+const CLIENT = {
+  mcpServers: { everything: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-everything'] } },
+};
 
 describe.skipIf(WINDOWS)('README.md (needs a POSIX shell)', () => {
   test('every command works in the order in which it stands', { timeout: 180_000 }, async () => {
     const { place, release } = download();
-    const claude = claudeFolder(place);
-    let PATH = [place.env.PATH, claude].filter((folder) => folder !== undefined).join(delimiter);
+    let PATH = place.env.PATH ?? '';
     const env = () => ({ ...place.env, PATH, MCPX_DOWNLOAD_URL: `file://${release}`, npm_config_offline: 'true' });
     const home = place.env.HOME ?? '';
+    const clientFile = join(home, '.claude.json');
+    writeFileSync(clientFile, JSON.stringify(CLIENT));
     const ran: string[] = [];
     for (const { line, shown, config } of stepsOf('README.md')) {
       if (config !== undefined) {
@@ -103,9 +114,8 @@ describe.skipIf(WINDOWS)('README.md (needs a POSIX shell)', () => {
         PATH = execFileSync('sh', ['-c', `${line}; printf %s "$PATH"`], { env: env(), encoding: 'utf8' });
         continue;
       }
-      // Without Claude Code on this machine, the line for it cannot run; the tests of clients run it where it is.
-      if (line.startsWith('claude ') && claude === undefined) continue;
-      const { code, said } = await type(line, { cwd: place.cwd, env: env() });
+      const start = line === 'mcpx init' ? confirm : type;
+      const { code, said } = await start(line, { cwd: place.cwd, env: env() });
       // Ctrl-C ends the demo, and the shell sees 128 + SIGINT.
       expect(code, `${line}\n${said}`).toBe(line.startsWith('mcpx demo') ? 130 : 0);
       const lines = (shown ?? '').split('\n').filter((text) => text !== '' && text !== '…');
@@ -113,9 +123,14 @@ describe.skipIf(WINDOWS)('README.md (needs a POSIX shell)', () => {
       ran.push(line.split(' ').slice(0, 2).join(' '));
     }
     expect(ran).toEqual(
-      expect.arrayContaining(['sh install.sh', 'mcpx --version', 'mcpx demo', 'mcpx tools', 'mcpx exec']),
+      expect.arrayContaining(['sh install.sh', 'mcpx --version', 'mcpx demo', 'mcpx tools', 'mcpx init', 'mcpx exec']),
     );
-    expect(existsSync(join(home, '.local', 'bin', 'mcpx'))).toBe(true);
+    const executable = join(home, '.local', 'bin', 'mcpx');
+    expect(existsSync(executable)).toBe(true);
+    // The client has mcpx instead of its server, and mcpx has the server.
+    const { mcpServers } = JSON.parse(readFileSync(clientFile, 'utf8'));
+    expect(mcpServers).toEqual({ mcpx: expect.objectContaining({ command: executable, args: ['serve'] }) });
+    expect(readFileSync(join(home, '.mcpx', 'config.json'), 'utf8')).toContain('"everything"');
   });
 });
 
