@@ -46,9 +46,10 @@ export interface Batch {
   onError: 'stop' | 'continue' | undefined;
 }
 
-/** Reads the calls of a batch: an array or its JSON text. Throws if it could not be run as a whole. */
+/** Reads the calls of a batch: an array, one call, or the JSON text of either. Throws if it could not be run as a whole. */
 export function readBatch({ calls: given, parallel, onError }: Params): Batch {
-  const calls = typeof given === 'string' ? parsed(given) : given;
+  const list = typeof given === 'string' ? parsed(given) : given;
+  const calls = isRecord(list) ? [list] : list;
   if (!Array.isArray(calls) || !calls.every(isRecord)) {
     throw new McpxError('arguments', '"calls" must be a list of calls', {
       hint: 'each one is an object, written as if it were alone',

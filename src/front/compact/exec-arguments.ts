@@ -18,8 +18,27 @@ const OWN = [
   'onError',
 ];
 
-/** Returns the call under the documented names: `name` for the tool, and `server` beside a tool without a server. */
+/** Other spellings of arguments of a batch, without case and underscores. */
+const SPELT: ReadonlyMap<string, string> = new Map([
+  ['onerror', 'onError'],
+  ['foreach', 'each'],
+]);
+
+/** Returns the call under the documented names. */
 export function knownCall(given: Params): Params {
+  return withTarget(withSpellings(given));
+}
+
+/** A name beside `arguments`, or of a batch, is no argument of the tool. */
+function withSpellings(given: Params): Params {
+  const isOwn = [given.arguments, given.calls, given.each].some((value) => !isAbsent(value));
+  const meant = (key: string) => SPELT.get(key.toLowerCase().replaceAll('_', ''));
+  if (!isOwn || !Object.keys(given).some((key) => !OWN.includes(key) && meant(key) !== undefined)) return given;
+  return Object.fromEntries(Object.entries(given).map(([key, value]) => [meant(key) ?? key, value]));
+}
+
+/** Takes `name` for the tool, and `server` beside a tool without a server. */
+function withTarget(given: Params): Params {
   const { name, ...withoutName } = given;
   const isNamed = ['tool', 'tool_name', 'method', 'calls'].some((key) => !isAbsent(given[key]));
   const call = !isNamed && typeof name === 'string' ? { ...withoutName, tool: name } : given;

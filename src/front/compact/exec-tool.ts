@@ -37,8 +37,11 @@ interface Request {
 export async function exec(given: Params, way: RequestContext, client: ClientDeps, runs: Runs): Promise<ToolResult> {
   const args = knownCall(given);
   const request = { way, client, runs };
-  if (args.calls !== undefined) {
-    if (Object.keys(readTarget(args)).length > 0) {
+  const isNamed = Object.keys(readTarget(args)).length > 0;
+  // A client that fills in every member sends an empty list.
+  const isBatch = args.calls !== undefined && !(isNamed && isEmptyList(args.calls));
+  if (isBatch) {
+    if (isNamed) {
       throw new McpxError('arguments', 'name one tool, or several in "calls", and not both');
     }
     return runAll(readBatch(args), request);
@@ -47,6 +50,10 @@ export async function exec(given: Params, way: RequestContext, client: ClientDep
   if (!mayRefer(argumentsOf(args))) return (await run(args, request)).shown;
   const scope = { own: 0, earlier: async () => undefined, stored: client.clientResults };
   return (await run(await resolve(args, scope, client), request)).shown;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return value === '' || value === '[]' || (Array.isArray(value) && value.length === 0);
 }
 
 async function find(args: Params, { way, client }: Request): Promise<Located> {

@@ -75,6 +75,15 @@ describe('which tool is meant', () => {
     }
   });
 
+  test('a batch in other spellings', async () => {
+    const { exec, sent } = open({ files: FILES });
+    await exec({ tool: 'files.read_file', arguments: args, calls: [] });
+    await exec({ calls: { tool: 'files.read_file', arguments: args } });
+    await exec({ calls: [{ tool: 'files.read_file', for_each: ['/a'], arguments: { path: '{{item}}' } }] });
+    await exec({ calls: [{ tool: 'files.none' }, { tool: 'files.read_file', arguments: args }], on_error: 'continue' });
+    expect(sent.map(({ params }) => params?.arguments)).toEqual([args, args, args, args]);
+  });
+
   test('a parameter of the tool that is called like a spelling keeps its meaning', async () => {
     const own = { type: 'object', properties: { server: {}, name: {}, args: {}, reason: {} } };
     const { exec, sent } = open({ ops: { tools: [{ name: 'restart', inputSchema: own }] } });
