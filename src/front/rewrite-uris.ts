@@ -8,10 +8,15 @@ import { isRecord } from '../wire/message.ts';
 
 type Style = Settings['naming']['resources'];
 
-/** Rewrites links and embedded resources of a tool result; all other content is reused. */
+/** Maximum content blocks of a result whose URIs are rewritten; exposed URIs are longer, so more would take twice the memory. */
+const MAX_BLOCKS = 10_000;
+
+/** Rewrites links and embedded resources of a tool result; all other content is reused. A result with too many blocks stays as it is. */
 export function rewriteUris(result: ToolResult, server: string, style: Style): ToolResult {
-  if (style === 'keep' || !Array.isArray(result.content) || !result.content.some(hasUri)) return result;
-  return { ...result, content: result.content.map((block) => exposeBlock(block, server, style)) };
+  const { content } = result;
+  if (style === 'keep' || !Array.isArray(content) || content.length > MAX_BLOCKS || !content.some(hasUri))
+    return result;
+  return { ...result, content: content.map((block) => exposeBlock(block, server, style)) };
 }
 
 /** Rewrites the result of a task: the answer itself, or its `result` member in the modern era. */
@@ -25,6 +30,7 @@ export function exposeOutcome(answer: unknown, server: string, style: Style): un
 /** Rewrites links and embedded resources in the messages of a prompt. */
 export function exposeMessages(result: unknown, server: string, style: Style): unknown {
   if (style === 'keep' || !isRecord(result) || !Array.isArray(result.messages)) return result;
+  if (blocksIn(result.messages) > MAX_BLOCKS) return result;
   const messages = result.messages.map((message) => {
     if (!isRecord(message)) return message;
     const { content } = message;
@@ -33,6 +39,11 @@ export function exposeMessages(result: unknown, server: string, style: Style): u
     return hasUri(content) ? { ...message, content: exposeBlock(content, server, style) } : message;
   });
   return { ...result, messages };
+}
+
+function blocksIn(messages: readonly unknown[]): number {
+  const lists = messages.map((message) => (isRecord(message) && Array.isArray(message.content) ? message.content : []));
+  return lists.reduce((sum, list) => sum + Math.max(1, list.length), 0);
 }
 
 function hasUri(block: unknown): boolean {

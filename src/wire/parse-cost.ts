@@ -15,7 +15,7 @@ export const MAX_NESTING = 512;
 const LIST = 64;
 const OBJECT = 60;
 const EMPTY = 112;
-const ELEMENT = 14;
+const ELEMENT = 18;
 const STRING = 40;
 /** Strings up to this many characters, quotes included, are shared in memory. */
 const SHORT = 3;

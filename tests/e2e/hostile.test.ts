@@ -81,6 +81,19 @@ describe.skipIf(process.platform !== 'linux')('one result of 12 MB, on Linux', (
       expect(cost).toBeLessThan(200);
     },
   );
+
+  test('of empty texts costs less than 200 MB', async () => {
+    const { line, cost } = await measured('aggregate', { kind: 'empty texts', place: 'meta' });
+    expect(line).toContain('"id":4');
+    expect(cost).toBeLessThan(200);
+  });
+
+  test.each(['compact', 'aggregate'] as const)('of links costs less than 200 MB in the %s front', async (kind) => {
+    const { line, cost } = await measured(kind, { kind: 'links', place: 'blocks' });
+    expect(line).toContain(kind === 'compact' ? 'the whole is kept for 30 minutes' : '"uri":"file:///a"');
+    expect(line.length).toBeLessThan(kind === 'compact' ? 20_000 : 13_000_000);
+    expect(cost).toBeLessThan(200);
+  });
 });
 
 describe('a client on stdio that does not read', () => {
