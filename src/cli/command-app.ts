@@ -145,7 +145,8 @@ function unwritable(home: string): string | undefined {
 
 /** Removes temporary files of processes that were killed during a write. */
 function removeLeftovers(home: string, configs: readonly string[]): void {
-  for (const folder of [home, join(home, 'cache')]) removeAbandonedTemps(folder);
+  const folders = ['', 'cache', 'setup', join('sessions', 'shown')];
+  for (const folder of folders) removeAbandonedTemps(join(home, folder));
   for (const file of configs) {
     for (const name of [basename(file), `${basename(file)}.bak`, `${basename(file)}.lock`])
       removeAbandonedTemps(dirname(file), name);

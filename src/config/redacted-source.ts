@@ -95,7 +95,9 @@ function maskLiteral(inner: string, opened: readonly Open[]): string {
   const places = [...opened.map((open) => open.key), last].map((place) => place.toLowerCase());
   if (places.some((place) => TOKEN_PLACES.has(place)) && !PUBLIC_KEYS.has(name.toLowerCase()))
     return maskValue('token', inner, STARS);
-  if (places.some((place) => PRIVATE_PLACES.has(place))) return maskPair(isList ? '' : name, inner);
+  // A text in the place of the variables has no name of its own: "env" itself says nothing about the value.
+  const isNamed = !isList && !PRIVATE_PLACES.has(name.toLowerCase());
+  if (places.some((place) => PRIVATE_PLACES.has(place))) return maskPair(isNamed ? name : '', inner);
   if (name === 'args') return maskArgs([before, inner], STARS)[1] ?? '';
   if (PUBLIC_KEYS.has(name.toLowerCase())) return maskText(inner, STARS);
   return inner.startsWith('-') ? (maskArgs([before, inner], STARS)[1] ?? '') : maskValue(name, inner, STARS);

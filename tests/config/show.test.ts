@@ -197,6 +197,8 @@ describe('secrets', () => {
     ['"env": ["A=hunter", "hunter2"]', '"env": ["A=******", "*******"]'],
     ['"env": {"type": "hunter2", "a": {"name": "x y z"}}', '"env": {"type": "*******", "a": {"name": "*****"}}'],
     ['"env": "A=hunter"', '"env": "A=******"'],
+    ['"env": "hunter2"', '"env": "*******"'],
+    ['"environment": "{\\"A\\":\\"hunter2"', '"environment": "****************"'],
     ['"env": {"REDIS_URL": "redis://:hunter2@host/0"}', '"env": {"REDIS_URL": "redis://:*******@host/0"}'],
     ['"env": ["DB=postgres://me:hunter2@host/db"]', '"env": ["DB=postgres://me:*******@host/db"]'],
     ['"headers": {"X": "https://host/a?key=hunter2"}', '"headers": {"X": "https://host/a?key=*******"}'],

@@ -207,11 +207,13 @@ test('temporary files of a killed mcpx, which hold the text of a config, are gon
   const dead = start(['--version'], place);
   await dead.finished;
   const home = join(place.env.HOME ?? '', '.mcpx');
-  mkdirSync(join(home, 'run'), { recursive: true });
+  for (const folder of ['run', 'setup', 'sessions/shown']) mkdirSync(join(home, folder), { recursive: true });
   const left = [
     join(place.cwd, `.mcp.json.${dead.child.pid}.0a1b2c3d.tmp`),
     join(home, `.config.json.${dead.child.pid}.0a1b2c3d.tmp`),
     join(home, 'run', `.1-2.json.${dead.child.pid}.0a1b2c3d.tmp`),
+    join(home, 'setup', `.2026-01-02-zed-settings.json.${dead.child.pid}.0a1b2c3d.tmp`),
+    join(home, 'sessions', 'shown', `.0a.json.${dead.child.pid}.0a1b2c3d.tmp`),
   ];
   const foreign = join(place.cwd, `.notes.txt.${dead.child.pid}.0a1b2c3d.tmp`);
   for (const file of [...left, foreign]) writeFileSync(file, 'hunter2');
