@@ -71,7 +71,7 @@ export interface Incoming {
  * are sent to no client, and notifications once to each client. With several principals notifications are sent to no
  * client either.
  */
-export type Attribution = Pick<RequestOptions, 'onServerRequest' | 'onNotification' | 'conversation'> & {
+export type Attribution = Pick<RequestOptions, 'onServerRequest' | 'onNotification' | 'conversation' | 'client'> & {
   ambiguous?: true;
 };
 
@@ -117,7 +117,9 @@ export interface RequestOptions {
   /**
    * The client that sent the request. A message that may belong to requests of several principals is delivered to none.
    */
-  client?: { readonly key: string; readonly principal?: string | undefined } | undefined;
+  client?:
+    | { readonly key: string; readonly principal?: string | undefined; readonly holder?: string | undefined }
+    | undefined;
 }
 
 export interface Peer {

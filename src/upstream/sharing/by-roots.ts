@@ -246,7 +246,7 @@ class Rootings implements RootedConnections {
       const found = this.#rooted.get(key) ?? (place === 0 ? this.#rebound(caller, roots, key) : undefined);
       return found ?? this.#begin(key, caller, roots);
     };
-    return at(this.#deps.questions.placeFor(caller.key, (place) => at(place).connection));
+    return at(this.#deps.questions.placeFor(caller, (place) => at(place).connection));
   }
 
   #unbound(caller: ClientIdentity): Rooted {
@@ -254,7 +254,7 @@ class Rootings implements RootedConnections {
       const key = keyAt(offeredKey(caller), place);
       return this.#rooted.get(key) ?? this.#begin(key, caller, undefined);
     };
-    return at(this.#deps.questions.placeFor(caller.key, (place) => at(place).connection));
+    return at(this.#deps.questions.placeFor(caller, (place) => at(place).connection));
   }
 
   /** Sends a ping: its response arrives after everything that the server sends right after the handshake. */

@@ -1,14 +1,24 @@
 /** Tracks unanswered server requests: they cannot be assigned to a call on a shared connection, so other clients use another one meanwhile. */
+import { isWithinShare } from '../../policy/shares.ts';
 import type { Connection } from '../connection-interface.ts';
 
+/** The client that a server request is for. */
+export interface Recipient {
+  /** Undefined if the client is new with each request. */
+  key: string | undefined;
+  /** The holder whose share of the connections the request uses, see `policy/shares.ts`. */
+  holder?: string | undefined;
+}
+
 export interface PendingQuestions {
-  /** Registers a server request for a call of that party; the returned function ends it. */
-  begin(connection: Connection, party: unknown): () => void;
+  /** Registers a server request for a call of that client; the returned function ends it. */
+  begin(connection: Connection, recipient: Recipient): () => void;
   /**
    * Returns the index of the first connection on which no other client has a pending server request. If there is none,
-   * returns 0, and the server gets an error for its requests.
+   * returns 0, and the server gets an error for its requests. A holder that has used its share gets one of its own, so
+   * that only its own requests become ambiguous.
    */
-  placeFor(client: string, connectionAt: (place: number) => Connection): number;
+  placeFor(client: Recipient, connectionAt: (place: number) => Connection): number;
 }
 
 /**
@@ -18,16 +28,18 @@ export interface PendingQuestions {
 const MAX_PLACES = 8;
 
 export function createPendingQuestions(): PendingQuestions {
-  const pending = new Map<Connection, unknown[]>();
+  const pending = new Map<Connection, Recipient[]>();
   /** The additional connections that received calls. */
   const further = new Set<Connection>();
 
-  const isFree = (connection: Connection, client: string) =>
-    pending.get(connection)?.every((party) => party === client) ?? true;
+  const isFree = (connection: Connection, client: Recipient) =>
+    pending.get(connection)?.every(({ key }) => key === client.key) ?? true;
+  const isOf = (connection: Connection, holder: string | undefined) =>
+    holder !== undefined && pending.get(connection)?.every((recipient) => recipient.holder === holder) === true;
 
-  const end = (connection: Connection, party: unknown) => {
+  const end = (connection: Connection, recipient: Recipient) => {
     const parties = pending.get(connection) ?? [];
-    parties.splice(parties.indexOf(party), 1);
+    parties.splice(parties.indexOf(recipient), 1);
     if (parties.length === 0) pending.delete(connection);
     if (pending.size > 0) return;
     for (const one of further) {
@@ -39,22 +51,27 @@ export function createPendingQuestions(): PendingQuestions {
   };
 
   return {
-    begin(connection, party) {
+    begin(connection, recipient) {
       const parties = pending.get(connection) ?? [];
-      parties.push(party);
+      parties.push(recipient);
       pending.set(connection, parties);
-      return () => end(connection, party);
+      return () => end(connection, recipient);
     },
     placeFor(client, connectionAt) {
       // This is the common case.
       if (pending.size === 0) return 0;
+      const own: number[] = [];
       for (let place = 0; place < MAX_PLACES; place += 1) {
         const connection = connectionAt(place);
-        if (!isFree(connection, client)) continue;
+        if (!isFree(connection, client)) {
+          if (isOf(connection, client.holder)) own.push(place);
+          continue;
+        }
+        if (!pending.has(connection) && !isWithinShare(own.length, MAX_PLACES - place)) break;
         if (place > 0) further.add(connection);
         return place;
       }
-      return 0;
+      return own[0] ?? 0;
     },
   };
 }

@@ -25,7 +25,8 @@ export function eventsOf(
         const answer = request(question, incoming, connection);
         // A server request on the response stream of its call does not delay other clients.
         if (attribution?.onServerRequest === undefined || origin !== undefined) return answer;
-        return answer.finally(questions.begin(connection, attribution.conversation));
+        const { conversation, client } = attribution;
+        return answer.finally(questions.begin(connection, { key: conversation, holder: client?.holder }));
       },
     }),
   };

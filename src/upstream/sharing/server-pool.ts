@@ -93,7 +93,7 @@ export class ServerPool {
     };
     // With `share: "all"` in the config there is exactly one connection.
     const isOnly = caller === undefined || spec.share === 'all';
-    return at(isOnly ? 0 : questions.placeFor(caller.key, at));
+    return at(isOnly ? 0 : questions.placeFor(caller, at));
   }
 
   /** Returns a ready connection: a modern server serves every set of capabilities on it. */

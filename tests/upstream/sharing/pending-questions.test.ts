@@ -13,21 +13,21 @@ function stage() {
     return found;
   };
   const questions = createPendingQuestions();
-  return { rested, at, questions, placeFor: (client: string) => questions.placeFor(client, at) };
+  return { rested, at, questions, placeFor: (key: string, holder?: string) => questions.placeFor({ key, holder }, at) };
 }
 
 test('without a question everybody goes to the first', () => {
   const { placeFor } = stage();
-  expect(['a', 'b'].map(placeFor)).toEqual([0, 0]);
+  expect(['a', 'b'].map((key) => placeFor(key))).toEqual([0, 0]);
 });
 
 test('a client with a question stays, others go where nobody has one, until all are answered', () => {
   const { at, questions, placeFor, rested } = stage();
-  const first = questions.begin(at(0), 'a');
-  const second = questions.begin(at(0), 'a');
-  expect(['a', 'b', 'c'].map(placeFor)).toEqual([0, 1, 1]);
-  const third = questions.begin(at(1), 'b');
-  expect(['a', 'b', 'c'].map(placeFor)).toEqual([0, 1, 2]);
+  const first = questions.begin(at(0), { key: 'a' });
+  const second = questions.begin(at(0), { key: 'a' });
+  expect(['a', 'b', 'c'].map((key) => placeFor(key))).toEqual([0, 1, 1]);
+  const third = questions.begin(at(1), { key: 'b' });
+  expect(['a', 'b', 'c'].map((key) => placeFor(key))).toEqual([0, 1, 2]);
   first();
   expect(placeFor('c')).toBe(2);
   second();
@@ -39,7 +39,7 @@ test('a client with a question stays, others go where nobody has one, until all 
 
 test('a question of one request keeps even the same client away', () => {
   const { at, questions, placeFor } = stage();
-  questions.begin(at(0), {});
+  questions.begin(at(0), { key: undefined });
   expect(placeFor('a')).toBe(1);
 });
 
@@ -47,8 +47,19 @@ test('there are eight at most; who comes later goes to the first', () => {
   const { at, questions, placeFor } = stage();
   for (let place = 0; place < 8; place += 1) {
     expect(placeFor('other')).toBe(place);
-    questions.begin(at(place), `client ${place}`);
+    questions.begin(at(place), { key: `client ${place}` });
   }
   expect(placeFor('other')).toBe(0);
   expect(placeFor('client 3')).toBe(3);
+});
+
+test('a holder with many clients keeps to its share, so that others find a place', () => {
+  const { at, questions, placeFor } = stage();
+  const places = Array.from({ length: 10 }, (_, client) => {
+    const place = placeFor(`client ${client}`, 'token "greedy"');
+    questions.begin(at(place), { key: undefined, holder: 'token "greedy"' });
+    return place;
+  });
+  expect(places).toEqual([0, 1, 2, 3, 4, 5, 0, 0, 0, 0]);
+  expect(placeFor('other', 'token "modest"')).toBe(6);
 });
