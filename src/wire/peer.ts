@@ -117,9 +117,7 @@ export interface RequestOptions {
   /**
    * The client that sent the request. A message that may belong to requests of several principals is delivered to none.
    */
-  client?:
-    | { readonly key: string; readonly principal?: string | undefined; readonly holder?: string | undefined }
-    | undefined;
+  client?: Readonly<{ key: string; principal?: string | undefined; holder?: string | undefined }> | undefined;
 }
 
 export interface Peer {
@@ -217,18 +215,18 @@ class Connection implements Peer {
   }
 
   #serve(request: RpcRequest, origin: Id | undefined): void {
-    const { id } = request;
     const refusal = objection(request, this.#theirs, this.#handlers);
-    if (refusal !== undefined) return this.#sendOrReport({ jsonrpc: '2.0', id, error: refusal });
+    if (refusal === undefined) void this.#answer(request, origin);
+    else this.#sendOrReport({ jsonrpc: '2.0', id: request.id, error: refusal });
+  }
+
+  async #answer(request: RpcRequest, origin: Id | undefined): Promise<void> {
+    const { id } = request;
     const attribution = this.#calls.attribution(origin);
     const incoming = new IncomingCall(request, this.#trySend, { origin, attribution });
     this.#theirs.set(id, incoming);
     // The peer cannot respond while it waits for us, and a user may need time to answer.
-    void this.#answer(request, incoming, this.#calls.hold(origin));
-  }
-
-  async #answer(request: RpcRequest, incoming: IncomingCall, release: () => void): Promise<void> {
-    const { id } = request;
+    const release = this.#calls.hold(origin);
     let answer: RpcResponse & { id: Id };
     try {
       const result = await answerTo(this.#handlers, request, incoming);

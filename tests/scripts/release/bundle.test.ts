@@ -45,7 +45,7 @@ describe('code in ASCII', () => {
   ])('%s has the same value', (code, text) => {
     const ascii = inAscii(code);
     expect(ascii).toMatch(/^[\0-\x7f]+$/);
-    const valueOf = (source: string) => new Function('text', `return ${source}`)(text);
-    expect(valueOf(ascii)).toEqual(valueOf(code));
+    const evaluated = (source: string) => new Function('text', `return ${source}`)(text);
+    expect(evaluated(ascii)).toEqual(evaluated(code));
   });
 });
