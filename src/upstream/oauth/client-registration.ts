@@ -6,7 +6,7 @@ import type { GuardedFetch } from './guarded-fetch.ts';
 import { describeOAuthError } from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import { bodyOf } from './response-body.ts';
-import type { StoredClient } from './token-file.ts';
+import type { SignIn, StoredClient } from './token-file.ts';
 
 export interface IdentifyRequest {
   name: string;
@@ -46,6 +46,21 @@ export function configuredClient(
   if (id === undefined) return undefined;
   if (privateKey !== undefined) return { id, auth: 'private_key_jwt' };
   return secret === undefined ? { id, auth: 'none' } : { id, secret, auth: secretMethod(server) };
+}
+
+/**
+ * Throws if the client of the config was used at another authorization server before: a server that names a new one must not
+ * get the client's secret for it. A configured issuer decides which one is right.
+ */
+export function checkIssuer(
+  { clientId, issuer }: OAuthSettings,
+  { server, earlier, name }: { server: oauth.AuthorizationServer; earlier: SignIn | undefined; name: string },
+): void {
+  if (clientId === undefined || issuer !== undefined) return;
+  if (earlier === undefined || earlier.issuer === server.issuer) return;
+  const message = `server "${name}" names another authorization server now: "${server.issuer}" instead of "${earlier.issuer}"`;
+  const hint = `if that is right, set "issuer" beside "clientId" in "oauth" of server "${name}"; else tell its operator`;
+  throw new McpxError('auth', message, { hint });
 }
 
 /** `client_secret_basic` is the default of RFC 8414. */

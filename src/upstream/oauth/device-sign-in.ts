@@ -2,7 +2,7 @@
 import * as oauth from 'oauth4webapi';
 import { McpxError } from '../../errors.ts';
 import { asName } from '../../render/text.ts';
-import { clientAuthentication, identifyClient, requestOptions } from './client-registration.ts';
+import { checkIssuer, clientAuthentication, identifyClient, requestOptions } from './client-registration.ts';
 import { discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
@@ -32,7 +32,9 @@ export async function beginDeviceSignIn(request: SignInRequest, signal: AbortSig
       hint: `mcpx login ${name} --no-browser`,
     });
   const scope = scopeOf(request, discovered);
-  const registered = registeredAt(discovered, tokens.find(request.url));
+  const earlier = tokens.find(request.url, settings.clientId);
+  checkIssuer(settings, { server, earlier, name });
+  const registered = registeredAt(discovered, earlier);
   const redirectUri = registered?.redirectUri ?? 'http://127.0.0.1/callback';
   const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
   if (client === registered) await tokens.doubt(request.url, client);

@@ -1,6 +1,6 @@
 /** Renews the tokens of a sign-in: once per machine at a time, because a rotated refresh token may be used only once. */
 import type { Log } from '../../observe/log.ts';
-import { configuredClient } from './client-registration.ts';
+import { checkIssuer, configuredClient } from './client-registration.ts';
 import { discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import {
@@ -65,6 +65,7 @@ export async function obtainToken(request: RenewRequest): Promise<SignIn> {
   const { name, url, settings, tokens, fetch } = request;
   try {
     const discovered = await discover({ url, name, challenge: {}, settings, fetch });
+    checkIssuer(settings, { server: discovered.server, earlier: findAgain(request), name });
     const client = configuredClient(settings, discovered.server) ?? { id: '', auth: 'none' as const };
     const { server, resource } = discovered;
     const key = { issuer: server.issuer, resource, client, tokenEndpoint: server.token_endpoint ?? '' };

@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createOAuth, type OAuth } from '../../../src/upstream/oauth/oauth.ts';
 import type { SignIn } from '../../../src/upstream/oauth/token-file.ts';
-import { browse, json, type ProtectedWorld, protectedWorld, type WorldOptions } from '../oauth-world.ts';
+import {
+  authorizationServer,
+  browse,
+  json,
+  type ProtectedWorld,
+  protectedWorld,
+  type WorldOptions,
+} from '../oauth-world.ts';
 
 function store() {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-oauth-'));
@@ -196,6 +203,37 @@ describe('metadata that cannot be read is named with the reason', () => {
     });
     await expect(store().open().signInOf(serverAt(world.url)).beginSignIn()).rejects.toThrow(reason);
   });
+});
+
+test('a server that names another authorization server does not get the secret of its client there', async () => {
+  const client = { client_id: 'robot', client_secret: 'a-secret-of-the-robot', grant_types: ['client_credentials'] };
+  const more = { redirect_uris: [], response_types: [], token_endpoint_auth_method: 'client_secret_basic' as const };
+  const configuration = { clients: [{ ...client, ...more }] };
+  let named: string | undefined;
+  const world = await protectedWorld({
+    configuration,
+    metadata: (honest) => ({ ...honest, ...(named !== undefined && { authorization_servers: [named] }) }),
+  });
+  const other = await authorizationServer(world.url, { configuration });
+  const secret = { clientId: 'robot', clientSecret: 'a-secret-of-the-robot' };
+  const { file, open } = store();
+  const headers = async (oauth: object = {}) => {
+    const settings = { grant: 'client_credentials', ...secret, ...oauth };
+    return open()
+      .authorization({ ...serverAt(world.url), oauth: settings })
+      .headers();
+  };
+  await headers();
+  expire(file);
+  named = other.issuer;
+  const moved = `names another authorization server now: "${other.issuer}" instead of "${world.issuer}"`;
+  await expect(headers()).rejects.toMatchObject({ code: 'auth', message: expect.stringContaining(moved) });
+  const begun = open()
+    .signInOf({ ...serverAt(world.url), oauth: secret })
+    .beginSignIn();
+  await expect(begun).rejects.toThrow(moved);
+  expect(other.asked).not.toContain('POST /token');
+  expect(await headers({ issuer: other.issuer })).toHaveProperty('authorization');
 });
 
 describe('an answer of the token endpoint', () => {
