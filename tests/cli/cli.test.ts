@@ -198,7 +198,7 @@ describe('the shell tool', () => {
     expect(await mcpx('exec', '--demo', 'calculate', 'expression=6*7')).toBe(0);
     expect(shown.stdout).toContain('42');
     expect(await mcpx('exec', '--demo', 'calculat')).toBe(7);
-    expect(shown.stderr).toContain('did you mean "calculate"?');
+    expect(shown.stderr).toContain('did you mean "math.calculate"?');
   });
 
   test('a hint can be pasted: it keeps the options that chose the servers', async () => {
