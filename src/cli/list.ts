@@ -5,7 +5,7 @@ import { EXIT_CODES } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { readConfig, sourceFlags } from './command-app.ts';
 import { inLanguage } from './language/language.ts';
-import { labelled, paintAnswer, print, printJson, say, table } from './output.ts';
+import { hintText, paintAnswer, print, printJson, say, table, wrapped } from './output.ts';
 import { noteNoServers } from './reachable-servers.ts';
 import { type ServerRow, serverRows } from './server-rows.ts';
 import { startOnce } from './start-once.ts';
@@ -99,9 +99,9 @@ function toolWords({ tools }: ServerRow): string {
 
 function remarksOf({ state, error, hint }: ServerRow): string[] {
   if (state === 'disabled') return [];
-  const told =
-    error === undefined ? [] : [state === 'ready' ? inLanguage(error) : paintAnswer('red', inLanguage(error))];
-  return [...told, ...(hint === undefined ? [] : [labelled('cyan', 'hint:', inLanguage(hint), paintAnswer)])];
+  const paintError = (text: string) => (state === 'ready' ? text : paintAnswer('red', text));
+  const told = error === undefined ? [] : [wrapped(paintError(inLanguage(error)), { indent: 4 })];
+  return [...told, ...(hint === undefined ? [] : [hintText(hint, { indent: 4 })])];
 }
 
 const MINUTE = 60_000;

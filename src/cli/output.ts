@@ -2,7 +2,7 @@
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { McpxError, messageOf, RpcError } from '../errors.ts';
-import { tableText } from '../render/columns.ts';
+import { tableText, widthOf, wrapText } from '../render/columns.ts';
 import { inLanguage } from './language/language.ts';
 import { createSpinner } from './spinner.ts';
 
@@ -68,14 +68,14 @@ export function note(text: string): void {
 
 /** Prints `warning: …` to stderr. */
 export function warn(text: string): void {
-  note(labelled('yellow', 'warning:', inLanguage(text)));
+  note(wrapped(labelled('yellow', 'warning:', inLanguage(text)), { stream: process.stderr }));
 }
 
 /** Prints `error: …`, a blank line, and `hint: …` to stderr. */
 export function printError(error: unknown): void {
-  note(labelled('red', 'error:', inLanguage(errorText(error))));
+  note(wrapped(labelled('red', 'error:', inLanguage(errorText(error))), { stream: process.stderr }));
   const hint = error instanceof McpxError ? error.hint : undefined;
-  if (hint !== undefined) note(`\n${labelled('cyan', 'hint:', inLanguage(hint))}`);
+  if (hint !== undefined) note(`\n${hintText(hint, { stream: process.stderr })}`);
 }
 
 /** Prints the text of a tool's error to stderr as the server wrote it. */
@@ -126,6 +126,30 @@ export function table(rows: string[][]): string {
 /** Returns the columns of the terminal at stdout; undefined for a file or a pipe. */
 function terminalWidth(): number | undefined {
   return isOnTerminal() && process.stdout.columns > 0 ? process.stdout.columns : undefined;
+}
+
+interface Place {
+  stream?: NodeJS.WriteStream;
+  /** Spaces before the text, which further lines get too. */
+  indent?: number;
+}
+
+/** Breaks text between words at the width of the terminal, stdout by default. A file or a pipe gets it unchanged. */
+export function wrapped(text: string, { stream = process.stdout, indent = 0 }: Place = {}): string {
+  if (stream.isTTY !== true || !(stream.columns > 0)) return text;
+  const width = Math.max(TEXT_WIDTH.least, stream.columns) - indent;
+  const broken = (line: string) =>
+    widthOf(line) <= width ? line : wrapText(line, width).join(`\n${' '.repeat(indent)}`);
+  return text.split('\n').map(broken).join('\n');
+}
+
+/** A line to copy into a shell, which a break would split. */
+const COMMAND = /^(?:mcpx|export|set|chmod|mkdir|curl|cd|npx|npm|sudo|-{1,2}\w)\b/;
+
+/** Returns `hint: …`; a command stays on one line. */
+export function hintText(hint: string, place: Place = {}): string {
+  const text = labelled('cyan', 'hint:', inLanguage(hint), place.stream === process.stderr ? paint : paintAnswer);
+  return COMMAND.test(hint) ? text : wrapped(text, place);
 }
 
 /** Columns of help where the width is unknown, and the most that a line of text has: longer lines are hard to read. */

@@ -22,7 +22,7 @@ import {
 } from './client-setup.ts';
 import type { Flags, Invocation } from './command.ts';
 import { inLanguage } from './language/language.ts';
-import { note, print, printJson, table } from './output.ts';
+import { note, print, printJson, table, wrapped } from './output.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
@@ -157,7 +157,8 @@ async function listClients(flags: Flags): Promise<number> {
     ) || inLanguage('no client was found'),
   );
   const others = rows.filter(({ file }) => file === undefined).map(({ client }) => client);
-  note(`\nnot found: ${others.join(', ')}\nmcpx setup <client> connects one, mcpx setup --all those that were found`);
+  note(wrapped(inLanguage(`\nnot found: ${others.join(', ')}`), { stream: process.stderr }));
+  note('mcpx setup <client> connects one, mcpx setup --all those that were found');
   return 0;
 }
 

@@ -9,7 +9,7 @@ import { estimateTokens, toolTokens } from '../render/token-estimate.ts';
 import type { ServerView } from '../router/router.ts';
 import type { Invocation } from './command.ts';
 import { longestOf, withApp } from './command-app.ts';
-import { paintAnswer, print, printJson, table } from './output.ts';
+import { paintAnswer, print, printJson, table, wrapped } from './output.ts';
 import { whileWaiting } from './progress.ts';
 import { noteNoServers, whyUnreachable } from './reachable-servers.ts';
 import { status } from './status-lines.ts';
@@ -177,9 +177,9 @@ function report({ servers, fixed, total, clients, method }: Costs): string {
         ...[tokens(row.without), tokens(row.with), cutWords(row.cut)],
       ]),
     ]),
-    DEFERS,
+    wrapped(DEFERS),
     '',
-    method,
+    wrapped(method),
   ].join('\n');
 }
 

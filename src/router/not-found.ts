@@ -17,7 +17,8 @@ export interface ArgumentFault {
 
 /** Tells a model where a server is added; `file` is the path of the config, if the client may know it. */
 export function noServers(file: string | undefined): string {
-  return `no server is configured yet: add one to ${file === undefined ? 'the file that `mcpx config path` prints' : file}`;
+  const how = '`mcpx init` imports those of your clients, `mcpx add` adds one';
+  return `no server is configured yet: ${file === undefined ? how : `add one to ${file}`}`;
 }
 
 export function unknownServer(name: string, entries: ServerEntry[], file: string | undefined): McpxError {

@@ -100,6 +100,24 @@ describe.runIf(HAS_TERMINAL)('a terminal of 80 columns, where script is installe
     expect(Math.max(...linesOf(shown).map(widthOf))).toBeLessThanOrEqual(80);
   });
 
+  test('gets sentences of results and errors that break between words, and a pipe gets them on one line', async () => {
+    const place = livedIn();
+    const long = 'a program with a name of many words that are not on this machine';
+    writeFileSync(
+      join(place.cwd, 'broken.json'),
+      JSON.stringify({ mcpServers: { broken: { command: long, args: ['x'] } } }),
+    );
+    for (const words of [['list', '--check'], ['doctor', 'broken'], ['tools']]) {
+      const command = [...words, '-c', 'broken.json'];
+      const piped = await run(command, place);
+      expect(piped.stdout + piped.stderr).toContain(`command "${long}" was not found`);
+      const { shown } = await onTerminal([EXECUTABLE, ...command], place).finished;
+      const sentences = linesOf(shown).filter((line) => !/run:|⠋/.test(line));
+      expect(Math.max(...sentences.map(widthOf)), shown).toBeLessThanOrEqual(80);
+      expect(sentences.join(' ').replace(/\s+/g, ' ')).toContain(`command "${long}" was not found`);
+    }
+  });
+
   test('shows a spinner while a call takes long, and takes it away; with CI there is none, and no question', async () => {
     const place = livedIn();
     const call = [EXECUTABLE, 'exec', 'slow.sleep', 'ms:=2000'];

@@ -4,7 +4,7 @@ import type { Environment } from '../../config/environment.ts';
 import { maskTokens } from '../../config/redact.ts';
 import { padToWidth, widthOf } from '../../render/columns.ts';
 import { inLanguage } from '../language/language.ts';
-import { labelled, paintAnswer, table } from '../output.ts';
+import { labelled, paintAnswer, table, wrapped } from '../output.ts';
 import type { Area, Finding } from './finding.ts';
 import type { ServerReport } from './server-check.ts';
 
@@ -26,7 +26,7 @@ export function reportText({ facts, servers, findings }: Examination): string {
   const told = AREAS.flatMap((area) =>
     (lines[area] ?? []).map(
       (line, index) =>
-        `${paintAnswer('bold', padToWidth(index === 0 ? labelOf(area) : '', width))}  ${inLanguage(line)}`,
+        `${paintAnswer('bold', padToWidth(index === 0 ? labelOf(area) : '', width))}  ${wrapped(inLanguage(line), { indent: width + 2 })}`,
     ),
   );
   const blocks = inOrder(findings).map((finding, index) => `\n${findingText(finding, index + 1)}`);
@@ -45,7 +45,7 @@ function inOrder(findings: readonly Finding[]): Finding[] {
 function findingText({ level, message, reason, command }: Finding, number: number): string {
   const what = labelled(level === 'error' ? 'red' : 'yellow', `${level}:`, inLanguage(message), paintAnswer);
   const why = labelled('dim', 'why:', inLanguage(reason), paintAnswer);
-  return `${number}. ${what}\n   ${why}\n   ${labelled('cyan', 'run:', command, paintAnswer)}`;
+  return `${number}. ${wrapped(what, { indent: 3 })}\n   ${wrapped(why, { indent: 3 })}\n   ${labelled('cyan', 'run:', command, paintAnswer)}`;
 }
 
 /** Counts the findings, such as `2 errors, 1 warning`. */
@@ -66,7 +66,7 @@ function stateText({ state }: ServerReport): string {
 function stepsText({ steps, tools }: ServerReport): string {
   const done = steps.map(({ step, ms }) => (ms === undefined ? `${step} failed` : `${step} ${ms} ms`));
   const offered = tools === undefined ? [] : [tools === 1 ? '1 tool' : `${tools} tools`];
-  return [...done, ...offered.map(inLanguage)].join(', ');
+  return [...done, ...offered].map(inLanguage).join(', ');
 }
 
 /** Returns Markdown without secrets, the home folder and the name of the user. */

@@ -278,7 +278,7 @@ describe('inspect', () => {
       'dead: not available: server "dead" could not be started\nfiles (2 tools) — Local files.\n',
     );
     expect(await open({}).text('inspect', {})).toBe(
-      'no server is configured yet: add one to the file that `mcpx config path` prints\n',
+      'no server is configured yet: `mcpx init` imports those of your clients, `mcpx add` adds one\n',
     );
   });
 

@@ -122,7 +122,7 @@ describe('inspect with a query', () => {
     expect(isError).toBeUndefined();
     expect(answer).toBe('no tool for "xyzzy qwrtp"; the servers are: files, mail, slack\n');
     expect((await open({}).inspect({ query: 'mail' })).text).toBe(
-      'no tool for "mail": no server is configured yet: add one to the file that `mcpx config path` prints\n',
+      'no tool for "mail": no server is configured yet: `mcpx init` imports those of your clients, `mcpx add` adds one\n',
     );
   });
 
