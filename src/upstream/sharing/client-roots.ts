@@ -1,4 +1,7 @@
-/** The roots of each client: requested when a server needs them, and cached until the client reports a change. */
+/**
+ * The roots of each client: requested when a server needs them, and cached until the client reports a change. A client
+ * without a session is asked again for each request: nothing tells two windows of one program apart.
+ */
 import { BoundedMap } from '../../bounded-map.ts';
 import { cancelled } from '../../errors.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
@@ -43,7 +46,7 @@ export function createRootsMemory(): RootsMemory {
   const revisionOf = ({ key }: ClientIdentity) => revisions.get(key) ?? 0;
 
   const known = (caller: ClientIdentity): Roots | undefined => {
-    const found = said.get(clientKey(caller));
+    const found = said.get(caller.key);
     if (found === undefined || found.revision !== revisionOf(caller)) return undefined;
     return performance.now() < found.until ? found.roots : undefined;
   };
@@ -51,7 +54,7 @@ export function createRootsMemory(): RootsMemory {
   const note = (caller: ClientIdentity, roots: Roots, revision: number) => {
     const holds = roots !== 'refused' && tellsOfChanges(caller);
     const until = holds ? Number.POSITIVE_INFINITY : performance.now() + LIFE;
-    said.set(clientKey(caller), { roots, revision, until });
+    said.set(caller.key, { roots, revision, until });
   };
 
   const ask = (
@@ -95,15 +98,9 @@ export function rootsKey(roots: Roots): string {
   return JSON.stringify(roots === 'refused' ? roots : roots.map((root) => Object.entries(root).sort()));
 }
 
-/** Returns the cache key; a client without a session is identified by its token, client info and capabilities. */
-function clientKey({ key, stateless, principal, holder, clientInfo, capabilities }: ClientIdentity): string {
-  if (!stateless) return key;
-  return JSON.stringify([principal ?? null, holder ?? null, clientInfo ?? null, capabilities]);
-}
-
-/** Returns true if the client reports changes of its roots; a client without a session cannot. */
-function tellsOfChanges({ stateless, capabilities: { roots } }: ClientIdentity): boolean {
-  return !stateless && isRecord(roots) && roots.listChanged === true;
+/** Returns true if the client reports changes of its roots. */
+function tellsOfChanges({ capabilities: { roots } }: ClientIdentity): boolean {
+  return isRecord(roots) && roots.listChanged === true;
 }
 
 /** Requests the roots for as long as the call waits, at most `PATIENCE` ms. */

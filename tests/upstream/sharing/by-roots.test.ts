@@ -102,14 +102,15 @@ describe('a server that asks for roots when it is connected', () => {
     expect([one.own.asked, two.own.asked]).toEqual([1, 1]);
   });
 
-  test('is kept between the requests of a client without a session, which is asked once', async () => {
+  test('is kept between the requests of a client without a session', async () => {
     const upstreams = pool(AWARE);
     const first = client(upstreams, once('r1'));
     const pid = await first.pid();
     upstreams.release('r1');
     const second = client(upstreams, once('r2'));
     expect(await second.pid()).toBe(pid);
-    expect([first.own.asked, second.own.asked]).toEqual([1, 0]);
+    // Another program may look the same, so each request is asked.
+    expect([first.own.asked, second.own.asked]).toEqual([1, 1]);
     expect(await client(upstreams, { ...once('r3'), principal: 'two' }).pid()).not.toBe(pid);
   });
 
