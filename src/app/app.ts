@@ -8,6 +8,7 @@ import { McpxError } from '../errors.ts';
 import { createResultStore, type ResultStore } from '../front/compact/result-store.ts';
 import { createSavings } from '../front/savings.ts';
 import type { Entrance, Gateway, LiveEvent, OpenOptions, Session, Status } from '../listen/app-api.ts';
+import { isUnreached } from '../observe/observer.ts';
 import type { Family } from '../observe/prometheus.ts';
 import { createLedger, type Ledger } from '../observe/savings-totals.ts';
 import type { Principal } from '../policy/auth.ts';
@@ -252,7 +253,7 @@ class RunningApp implements App {
     this.#observed.observer.tally((happening) => {
       if (happening.type !== 'call_ended' || happening.call.kind !== 'tool') return;
       const { outcome, server, name } = happening.call;
-      if (outcome !== 'denied') this.#ledger.add({ calls: 1 });
+      if (!isUnreached(outcome)) this.#ledger.add({ calls: 1 });
       if (outcome === 'ok' && this.#learns) this.#options.usage?.record(server, name);
     });
   }

@@ -5,8 +5,8 @@ import type { LiveCall, LiveEvent, Status } from '../listen/app-api.ts';
 import { type Audit, type AuditOptions, createAudit } from '../observe/audit.ts';
 import { createStats, type Stats } from '../observe/call-counts.ts';
 import type { Log } from '../observe/log.ts';
-import { createMetrics, DENIED, type Metrics } from '../observe/metrics.ts';
-import { type Call, createObserver, type Happening, type Observer } from '../observe/observer.ts';
+import { createMetrics, type Metrics, UNREACHED } from '../observe/metrics.ts';
+import { type Call, createObserver, type Happening, isUnreached, type Observer } from '../observe/observer.ts';
 import { processFamilies } from '../observe/process-metrics.ts';
 import type { Family } from '../observe/prometheus.ts';
 import { accessOf } from '../policy/access.ts';
@@ -103,7 +103,7 @@ export function seenBy(
   if (!maySeeCall(principal, happening.call)) return undefined;
   if (happening.type === 'call_began') return { type: 'call_began', call: liveCall(happening.call) };
   const { outcome, reason, ms } = happening.call;
-  if (outcome === 'denied' && !trusted) return undefined;
+  if (isUnreached(outcome) && !trusted) return undefined;
   const shown = { outcome: trusted && happening.call.denied ? 'denied' : outcome, reason };
   return { type: 'call_ended', call: { ...liveCall(happening.call), ...shown, ms: Math.round(ms) } };
 }
@@ -124,7 +124,7 @@ export function maySeeCall(principal: Principal | undefined, call: Call): boolea
   return seesAll(principal) || call.principal === principal?.name;
 }
 
-/** True if a principal may see the calls of others and denied calls. */
+/** True if a principal may see the calls of others, denied calls, and those of missing targets. */
 export function seesAll(principal: Principal | undefined): boolean {
   return principal === undefined || principal.admin;
 }
@@ -155,8 +155,8 @@ export function metricsFor(principal: Principal | undefined, measured: Measured)
       ...{ name: 'mcpx_build_info', type: 'gauge', help: 'The running version.' },
       samples: [{ labels: { version: VERSION }, value: 1 }],
     },
-    // The count of denied calls would reveal to a token that the tool exists.
-    ...metrics.families(live.length, visible).filter(({ name }) => name !== DENIED || seesAll(principal)),
+    // These counts would reveal to a token if a tool exists.
+    ...metrics.families(live.length, visible).filter(({ name }) => !UNREACHED.has(name) || seesAll(principal)),
     {
       ...{ name: 'mcpx_upstream_state', type: 'gauge', help: '1 for the current state of a server, 0 for the others.' },
       samples: status.profiles.flatMap(({ name: profile, servers }) =>

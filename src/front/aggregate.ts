@@ -84,7 +84,7 @@ function unlisted(name: string, { router, settings }: Client): Named | undefined
 }
 
 function missing(name: string, way: RequestContext, { router, settings }: Client): never {
-  router.missed('tool', (denied) => exposeNames(denied, settings.naming).table.get(name), way);
+  router.missed('tool', { name, pick: (denied) => exposeNames(denied, settings.naming).table.get(name) }, way);
   throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name}`);
 }
 

@@ -15,7 +15,7 @@ export async function locateResource(uri: unknown, way: RequestContext, client: 
   const isKept = settings.naming.resources === 'keep';
   const found = await (isKept ? locateKept(uri, client) : locateWrapped(uri, client));
   if (found !== undefined && isThere(found, client)) return found;
-  router.missed('resource', (denied) => deniedAt(found, uri, denied), way);
+  router.missed('resource', { name: uri, pick: (denied) => deniedAt(found, uri, denied) }, way);
   throw new RpcError(isKept ? RESOURCE_NOT_FOUND : INVALID_PARAMS, 'Resource not found', { uri });
 }
 

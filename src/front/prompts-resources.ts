@@ -1,5 +1,5 @@
 /** MCP methods for prompts, resources, completion and logging, with exposed names and URIs, in both fronts. */
-import { exposeNames, mayBeOf } from '../catalog/exposed-names.ts';
+import { exposeNames, mayBeOf, type Named } from '../catalog/exposed-names.ts';
 import { exposeTemplate, exposeUri, type Located } from '../catalog/exposed-uris.ts';
 import type { Item } from '../catalog/listing.ts';
 import { joinPages, mapPages, type Pageable, pageOf } from '../catalog/pagination.ts';
@@ -44,7 +44,8 @@ async function promptOf(name: unknown, way: RequestContext, client: Client): Pro
     mayBeOf(spec.label ?? server, exposed, settings.naming);
   const prompt = find() ?? (await refreshAndFind({ find, mayHave, lists: 'all' }, client));
   if (prompt !== undefined) return prompt;
-  router.missed('prompt', (denied) => exposeNames(denied, settings.naming).table.get(exposed), way);
+  const pick = (denied: Named[]) => exposeNames(denied, settings.naming).table.get(exposed);
+  router.missed('prompt', { name: exposed, pick }, way);
   throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${asName(name)}`);
 }
 

@@ -1,5 +1,5 @@
 /** Counts calls and failed calls since the start, in memory. */
-import type { CallRecord } from './observer.ts';
+import { type CallRecord, isUnreached } from './observer.ts';
 
 export interface Stats {
   record(call: Pick<CallRecord, 'outcome'>): void;
@@ -11,8 +11,7 @@ export function createStats(): Stats {
   let errors = 0;
   return {
     record({ outcome }) {
-      // A denied call is treated as a call to something missing, and is not counted.
-      if (outcome === 'denied') return;
+      if (isUnreached(outcome)) return;
       calls += 1;
       if (outcome !== 'ok') errors += 1;
     },

@@ -1,6 +1,6 @@
 /** Prometheus metrics, counted from events. Every label has a bounded number of values, so that no client can make them grow. */
 
-import type { CallRecord, Happening, HttpExchange, Outcome } from './observer.ts';
+import { type CallRecord, type Happening, type HttpExchange, isUnreached, type Outcome } from './observer.ts';
 import { createHistogram, type Family, type Histogram, observe } from './prometheus.ts';
 
 /** Returns true if the client that reads the metrics may see the series. */
@@ -28,14 +28,17 @@ interface Totals {
   received: number;
   sent: number;
   denied: number;
+  missing: number;
   reloads: { ok: number; failed: number };
 }
 
 /** Maximum number of series; calls of further tools are counted under `OTHER` of their server. */
 const MAX_SERIES = 1000;
 const OTHER = 'other';
-/** The family that counts denied calls. */
-export const DENIED = 'mcpx_calls_denied_total';
+const DENIED = 'mcpx_calls_denied_total';
+const MISSING = 'mcpx_calls_missing_total';
+/** The families that count calls of targets that the client may not use, or that do not exist. */
+export const UNREACHED: ReadonlySet<string> = new Set([DENIED, MISSING]);
 /** Upper bounds of the buckets, in seconds. */
 const CALL_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const VISIT_BOUNDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 30];
@@ -49,7 +52,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
   const byRoute = new Map<string, Map<string, Map<number, Page>>>();
   const pages: Page[] = [];
   const durations = new Map<string, Histogram>();
-  const totals: Totals = { received: 0, sent: 0, denied: 0, reloads: { ok: 0, failed: 0 } };
+  const totals: Totals = { received: 0, sent: 0, denied: 0, missing: 0, reloads: { ok: 0, failed: 0 } };
 
   const seriesOf = (call: CallRecord): Series => {
     // The URIs of resources are unbounded, so the label is their method.
@@ -66,8 +69,8 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
     return made;
   };
   const called = (call: CallRecord) => {
-    if (call.outcome === 'denied') {
-      totals.denied += 1;
+    if (isUnreached(call.outcome)) {
+      totals[call.outcome] += 1;
       return;
     }
     if (call.denied) totals.denied += 1;
@@ -98,6 +101,7 @@ export function createMetrics({ maxSeries = MAX_SERIES } = {}): Metrics {
     families: (underWay, visible = () => true) => [
       ...familiesOfCalls(series.filter(({ labels }) => visible(labels))),
       counter(DENIED, 'Calls of what the caller may not use.', totals.denied),
+      counter(MISSING, 'Calls of what does not exist.', totals.missing),
       gauge('mcpx_calls_in_flight', 'Calls under way.', underWay),
       ...familiesOfHttp(pages, durations, totals),
       {

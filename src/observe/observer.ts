@@ -6,10 +6,17 @@ import { createBatcher } from './batcher.ts';
 export type CallKind = 'tool' | 'prompt' | 'resource' | 'task' | 'extension';
 
 /**
- * How a call ended: success, an error of the tool, a failure of mcpx or the upstream, invalid arguments, or no
- * permission.
+ * How a call ended: success, an error of the tool, a failure of mcpx or the upstream, invalid arguments, no permission,
+ * or a target that does not exist.
  */
-export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused' | 'denied';
+export type Outcome = 'ok' | 'tool_error' | 'failed' | 'refused' | Unreached;
+
+/** A target that the client may not use, or that does not exist. Only operators can tell one from the other. */
+export type Unreached = 'denied' | 'missing';
+
+export function isUnreached(outcome: Outcome): outcome is Unreached {
+  return outcome === 'denied' || outcome === 'missing';
+}
 
 /** The profile and token that calls are made for. */
 export interface Scope {
@@ -58,12 +65,12 @@ export type CallEnd = Pick<CallRecord, 'reason' | 'denied'> & { result?: unknown
 /** Reports the calls of one scope. */
 export interface Calls {
   /** Reports the start of a call; the returned function must be called once, when the call ends. */
-  begin(call: CallStart): (outcome: Exclude<Outcome, 'denied'>, end?: CallEnd) => void;
+  begin(call: CallStart): (outcome: Exclude<Outcome, Unreached>, end?: CallEnd) => void;
   /**
-   * Reports a call that the client may not make. No start event is published: a client that watches its own calls must
-   * not learn that the target exists.
+   * Reports a call of a target that the client may not use, or that does not exist. No start event is published: a
+   * client that watches its own calls must not learn which of both it is.
    */
-  deny(call: CallStart): void;
+  unreached(call: CallStart, outcome: Unreached): void;
 }
 
 export type Happening =
@@ -167,7 +174,7 @@ export function createObserver(): Observer {
             emit({ type: 'call_ended', call: { ...call, ms, outcome, reason, values, ...(denied && { denied }) } });
           };
         },
-        deny: (started) => emit({ type: 'call_ended', call: { ...callOf(started), ms: 0, outcome: 'denied' } }),
+        unreached: (started, outcome) => emit({ type: 'call_ended', call: { ...callOf(started), ms: 0, outcome } }),
       };
     },
   };

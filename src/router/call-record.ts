@@ -1,8 +1,12 @@
 /** The record of one tool call: it starts when the tool is found, or earlier if the client waits for its server. */
 import { McpxError } from '../errors.ts';
 import type { CallStart, Calls } from '../observe/observer.ts';
+import { cut } from '../render/text.ts';
 import { reasonOf } from './failures.ts';
 import type { ToolCall, ToolResult } from './request-context.ts';
+
+/** Maximum characters of a name in a record. */
+export const MAX_NAME = 256;
 
 export class CallRecord {
   readonly #call: ToolCall;
@@ -26,7 +30,7 @@ export class CallRecord {
   notFound(error: unknown, isDenied: boolean): void {
     const isMissing = error instanceof McpxError && error.code === 'not_found';
     if (this.#end === undefined && isMissing) {
-      if (isDenied) this.#calls.deny(this.#started());
+      this.#calls.unreached(this.#started(), isDenied ? 'denied' : 'missing');
       return;
     }
     const reason = reasonOf(error);
@@ -46,7 +50,9 @@ export class CallRecord {
   }
 
   #started(): CallStart {
-    const { server, tool: name, requestId: request, arguments: args } = this.#call;
-    return { kind: 'tool', server, name, method: 'tools/call', request, arguments: args };
+    const { server, tool, requestId: request, arguments: args } = this.#call;
+    // The names may be those of a client, of any length.
+    const [target, name] = [cut(server, MAX_NAME), cut(tool, MAX_NAME)];
+    return { kind: 'tool', server: target, name, method: 'tools/call', request, arguments: args };
   }
 }

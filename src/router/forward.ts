@@ -12,7 +12,7 @@ export async function forward(request: Forward, parts: RouterParts): Promise<unk
   if (views.entry(server)?.handshake === undefined) await finder.known(server);
   const call = { kind, server, name, method, request: request.requestId, arguments: params };
   if (!permits(access, request)) {
-    calls.deny(call);
+    calls.unreached(call, 'denied');
     throw unknownThing(kind, name);
   }
   const record = calls.begin(call);

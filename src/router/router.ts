@@ -5,11 +5,12 @@ import type { Tool } from '../catalog/listing.ts';
 import { FREE, type SessionPins } from '../catalog/pins/pins.ts';
 import type { Calls } from '../observe/observer.ts';
 import type { Access, Kind } from '../policy/access.ts';
+import { cut } from '../render/text.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { ADMIT_ALL, type Admission } from './admission.ts';
 import type { ArgumentChecker } from './arguments.ts';
 import { type CallHistory, createCallHistory } from './call-history.ts';
-import { CallRecord } from './call-record.ts';
+import { CallRecord, MAX_NAME } from './call-record.ts';
 import { unknownThing } from './failures.ts';
 import { createFinder } from './find-tool.ts';
 import { forward } from './forward.ts';
@@ -52,8 +53,11 @@ export interface Router {
   forward(request: Forward): Promise<unknown>;
   /** The tasks of this client. */
   readonly tasks: Pick<OwnTasks, 'servers' | 'via' | 'mayOwn'>;
-  /** Records a denial if the unknown name that a client used belongs to a denied object, which `pick` finds. */
-  missed(kind: Kind, pick: (denied: Named[]) => Named | undefined, way: RequestContext): void;
+  /**
+   * Records a call of something that the client cannot find. It is denied if `pick` finds it among the denied objects,
+   * otherwise it is missing.
+   */
+  missed(kind: Kind, target: Sought, way: RequestContext): void;
 }
 
 export interface RouterDeps {
@@ -110,10 +114,12 @@ export function createRouter(deps: RouterDeps): Router {
     experience,
     forward: (request) => forward(request, parts),
     tasks,
-    missed(kind, pick, { requestId }) {
+    missed(kind, { server = '', name, pick }, { requestId }) {
       const found = pick(views.denied(kind));
       // A denied object looks missing to the client; only the record differs.
-      if (found !== undefined) deps.calls.deny({ kind, ...found, method: METHODS[kind], request: requestId });
+      const target = found ?? { server: cut(server, MAX_NAME), name: cut(name, MAX_NAME) };
+      const call = { kind, ...target, method: METHODS[kind], request: requestId };
+      deps.calls.unreached(call, found === undefined ? 'missing' : 'denied');
     },
   };
 }
@@ -138,6 +144,13 @@ async function callTool(request: ToolCall, parts: RouterParts, offers: number): 
     if (offers > 0 && (await parts.offerSignIn?.(error, request))) return callTool(request, parts, offers - 1);
     throw error;
   }
+}
+
+/** The name that a client used, on a server if it named one, and the look-up among denied objects. */
+export interface Sought {
+  server?: string | undefined;
+  name: string;
+  pick(denied: Named[]): Named | undefined;
 }
 
 /** The method that uses each kind of object. */

@@ -39,6 +39,30 @@ test('calls to a server that never came up are in the events, metrics, status an
   expect(recorded).toMatchObject([{ server: 'broken', name: 'anything', outcome: 'failed' }]);
 });
 
+test('calls of servers and tools that do not exist are in the audit log and counted, in each front and over REST', async () => {
+  const place = emptyPlace();
+  const config = place.file('mcp.json', { mcpServers: { working }, audit: { file: './audit.jsonl' } });
+  const running = start(['serve', config, '--http', '--port', '0'], place);
+  const [, url = ''] = (await running.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
+  await post(`${url}/mcp`, 'tools/list');
+  const exec = (server_name: string) => ({ name: 'exec', arguments: { server_name, tool_name: 'none' } });
+  for (const server of ['working', 'nobody']) await post(`${url}/mcp`, 'tools/call', exec(server));
+  await post(`${url}/mcp?front=aggregate`, 'tools/call', { name: 'nobody__none' });
+  expect((await fetch(`${url}/api/default/tools/working/gone`, { method: 'POST' })).status).toBe(404);
+  const metrics = parseMetrics(await (await fetch(`${url}/metrics`)).text());
+  expect(metrics.get('mcpx_calls_missing_total')?.samples).toMatchObject([{ value: 4 }]);
+  running.child.kill('SIGTERM');
+  await running.finished;
+  const lines = readFileSync(join(place.cwd, 'audit.jsonl'), 'utf8').trim().split('\n');
+  const recorded = lines.map((line) => JSON.parse(line)).filter(({ type }) => type === 'call');
+  expect(recorded.map(({ server, name, outcome }) => [server, name, outcome])).toEqual([
+    ['working', 'none', 'missing'],
+    ['nobody', 'none', 'missing'],
+    ['', 'nobody__none', 'missing'],
+    ['working', 'gone', 'missing'],
+  ]);
+});
+
 test('mcpx tools --json tells a server that failed from one without tools', async () => {
   const place = emptyPlace();
   const empty = { command: process.execPath, args: [fixture('listed.mjs'), place.file('none.json', [])] };

@@ -37,7 +37,7 @@ test('a call is one line: who, what, the decision, how long; never what went in 
   const { observer, read, file } = audited();
   const calls = observer.calls({ profile: 'p', principal: 'ci' });
   calls.begin({ ...CALL, arguments: { password: 'hunter2' } })('ok', { result: 'hunter3' });
-  calls.deny({ ...CALL, name: 'gone' });
+  calls.unreached({ ...CALL, name: 'gone' }, 'denied');
   calls.begin({ ...CALL, name: 'unlisted' })('refused', { reason: 'not_found', denied: true });
   expect(read()).toEqual([
     {

@@ -14,7 +14,7 @@ function watched(options?: Parameters<typeof createMetrics>[0]) {
   const start = (name: string) => ({ kind: 'tool', server: 's', name, method: 'tools/call' }) as const;
   const call = (name: string, outcome: 'ok' | 'failed' = 'ok', profile = 'default') =>
     observer.calls({ profile }).begin(start(name))(outcome);
-  const deny = (name: string) => observer.calls({ profile: 'default' }).deny(start(name));
+  const deny = (name: string) => observer.calls({ profile: 'default' }).unreached(start(name), 'denied');
   const scrape = (visible?: Parameters<typeof metrics.families>[1]) =>
     parseMetrics(prometheusText(metrics.families(7, visible)));
   return { observer, call, deny, scrape };

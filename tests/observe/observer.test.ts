@@ -49,6 +49,7 @@ test('what the router does is told: what was asked, how it ended, and why as a c
     ['tool_error', undefined],
     ['failed', 'failed'],
     ['refused', 'arguments'],
+    ['missing', undefined],
   ]);
 });
 

@@ -300,6 +300,7 @@ describe('what is denied', () => {
     expect(denied.hint).not.toContain('write');
     expect(records).toMatchObject([
       { kind: 'tool', server: 'files', name: 'write', method: 'tools/call', outcome: 'denied', profile: 'default' },
+      { kind: 'tool', server: 'files', name: 'wrote', method: 'tools/call', outcome: 'missing', profile: 'default' },
     ]);
   });
 
@@ -323,6 +324,7 @@ describe('what is denied', () => {
     ]);
     expect(records.map(({ outcome, kind, name }) => [outcome, kind, name])).toEqual([
       ['denied', 'tool', 'write'],
+      ['missing', 'tool', 'files__wrote'],
       ['denied', 'prompt', 'hush'],
       ['denied', 'prompt', 'hush'],
       ['denied', 'resource', 'secret:a'],
@@ -330,6 +332,34 @@ describe('what is denied', () => {
     ]);
     // A count would tell that it is there.
     expect(stats.snapshot().calls).toBe(0);
+  });
+
+  test('a call of nothing is recorded once, in each front, under a name with a limit', async () => {
+    const { deps, records, stats } = stage(DEFAULTS, script);
+    const long = 'x'.repeat(10_000);
+    const call = (kind: 'compact' | 'aggregate', name: string, args: object) =>
+      openFront(kind, deps, { key: kind, notify: () => undefined })
+        .request(
+          { method: 'tools/call', params: { name, arguments: args as any } },
+          { signal: new AbortController().signal },
+        )
+        .catch(() => undefined);
+    await call('compact', 'exec', { server_name: 'files', tool_name: long });
+    await call('compact', 'exec', { server_name: 'files', tool_name: 'wrote' });
+    await call('compact', 'exec', { server_name: 'none', tool_name: 'read' });
+    await call('compact', 'exec', { tool_name: 'nowhere' });
+    await call('compact', 'exec', { calls: [{ method: 'files.gone' }] });
+    await call('aggregate', long, {});
+    expect(records.map(({ outcome, server, name }) => [outcome, server, name.length > 300 ? 'long' : name])).toEqual([
+      // The server was not listed yet, so the call was visible while it waited.
+      ['refused', 'files', `${'x'.repeat(255)}…`],
+      ['missing', 'files', 'wrote'],
+      ['missing', 'none', 'read'],
+      ['missing', '', 'nowhere'],
+      ['missing', 'files', 'gone'],
+      ['missing', '', `${'x'.repeat(255)}…`],
+    ]);
+    expect(stats.snapshot().calls).toBe(1);
   });
 
   test('a server of which nothing may be used is missing in lists and in errors', async () => {
@@ -369,7 +399,10 @@ describe('what is denied', () => {
           .request({ method: 'resources/read', params: { uri } }, { signal: new AbortController().signal })
           .catch(({ code, message }) => [code, message]);
       expect(await read(wrapped('files', 'a:1'))).toEqual(await read(wrapped('filex', 'a:2')));
-      expect(records).toMatchObject([{ kind: 'resource', server: 'files', name: 'a:1', outcome: 'denied' }]);
+      expect(records).toMatchObject([
+        { kind: 'resource', server: 'files', name: 'a:1', outcome: 'denied' },
+        { kind: 'resource', name: wrapped('filex', 'a:2'), outcome: 'missing' },
+      ]);
     },
   );
 });

@@ -1,4 +1,5 @@
 /** The `exec` tool: runs one tool, or several as a batch, and formats the results for a model. */
+import type { Named } from '../../catalog/exposed-names.ts';
 import type { Tool } from '../../catalog/listing.ts';
 import { McpxError } from '../../errors.ts';
 import { asksForInput } from '../../mcp/multi-round-trip.ts';
@@ -56,7 +57,20 @@ function isEmptyList(value: unknown): boolean {
   return value === '' || value === '[]' || (Array.isArray(value) && value.length === 0);
 }
 
-async function find(args: Params, { way, client }: Request): Promise<Located> {
+/** Finds the tool of a call that the router has not recorded; if there is none, the call is recorded as such. */
+async function find(args: Params, request: Request): Promise<Located> {
+  const { server, tool: name } = readTarget(args);
+  try {
+    return await locate(args, request);
+  } catch (error) {
+    const pick = (denied: Named[]) =>
+      denied.find((one) => one.name === name && (server === undefined || one.server === server));
+    if (name !== undefined) request.client.router.missed('tool', { server, name, pick }, request.way);
+    throw error;
+  }
+}
+
+async function locate(args: Params, { client }: Request): Promise<Located> {
   const { server, tool } = readTarget(args);
   if (tool === undefined) {
     const dialect = dialectOf(client.settings.front);
@@ -65,12 +79,7 @@ async function find(args: Params, { way, client }: Request): Promise<Located> {
       hint: `${dialect.inspect} lists the tools`,
     });
   }
-  try {
-    return await findTool({ ...(server !== undefined && { server }), tool }, client);
-  } catch (error) {
-    client.router.missed('tool', (denied) => denied.find(({ name }) => name === tool), way);
-    throw error;
-  }
+  return findTool({ ...(server !== undefined && { server }), tool }, client);
 }
 
 /**
@@ -122,7 +131,7 @@ async function findAndCall(args: Params, calling: Calling): Promise<Called> {
   } catch (error) {
     if (!(error instanceof McpxError) || error.code !== 'not_found') throw error;
     // The server is listed now, so the name may resolve to a tool in another way.
-    const found = await find(args, request);
+    const found = await locate(args, request);
     if (found.server === target.server && found.tool === target.tool) throw error;
     return call(found);
   }

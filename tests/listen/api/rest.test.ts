@@ -228,7 +228,7 @@ describe('calls', () => {
     expect(denied.status).toBe(missing.status);
     const words = (text: string) => text.replace(/calculat[ef]/g, 'X');
     expect(words(denied.body.error)).toBe(words(missing.body.error));
-    expect(outcomes).toEqual(['denied']);
+    expect(outcomes).toEqual(['denied', 'missing']);
   });
 
   test('a client that leaves cancels its call', async () => {
