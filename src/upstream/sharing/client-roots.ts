@@ -1,7 +1,4 @@
-/**
- * The roots of each client: requested when a server needs them, and cached until the client reports a change. A client
- * without a session is asked again for each request: nothing tells two windows of one program apart.
- */
+/** The roots of each client: requested when a server needs them, and cached until the client reports a change. */
 import { BoundedMap } from '../../bounded-map.ts';
 import { cancelled } from '../../errors.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
@@ -11,6 +8,10 @@ import type { ClientIdentity } from '../client-identity.ts';
 /** Roots as the client sent them. `refused` = the client sent none. */
 export type Roots = readonly Params[] | 'refused';
 
+/**
+ * The roots are cached by session. A client without one is asked again for each request, because nothing tells two
+ * windows of one program apart.
+ */
 export interface RootsMemory {
   /** Returns the cached roots of a client; undefined if the client has to be asked. */
   known(caller: ClientIdentity): Roots | undefined;
