@@ -38,91 +38,113 @@ export interface StoreOptions {
   log: Log;
 }
 
-export function createCatalogStore({ folder, log }: StoreOptions): CatalogStore {
-  const writes = createDeferredWrites();
+export function createCatalogStore(options: StoreOptions): CatalogStore {
+  return new CatalogFolder(options);
+}
+
+class CatalogFolder implements CatalogStore {
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #writes = createDeferredWrites();
+  readonly #keyOf = createLaunchKeys();
   /** The catalogs that are not written yet, by the file. */
-  const pending = new Map<string, StoredCatalog>();
-  let told = false;
-  let swept = false;
-  const keyOf = createLaunchKeys();
-  const fileOf = (spec: ServerSpec) => join(folder, `${keyOf(spec)}.json`);
-  const sweepOnce = () => {
-    if (!swept) sweep(folder, Date.now() - KEPT);
-    swept = true;
-  };
-  const tellOnce = (text: string) => {
-    if (!told) log.warn(text);
-    told = true;
-  };
-  const ignore = (file: string, error: unknown) => {
-    tellOnce(`the stored catalog "${file}" is ignored and will be written anew: ${messageOf(error)}`);
-    return undefined;
-  };
-  const withText = <T>(file: string, use: (text: string) => T): T | undefined => {
+  readonly #pending = new Map<string, StoredCatalog>();
+  #hasWarned = false;
+  #isSwept = false;
+
+  constructor({ folder, log }: StoreOptions) {
+    this.#folder = folder;
+    this.#log = log;
+  }
+
+  read(spec: ServerSpec): StoredCatalog | undefined {
+    const file = this.#fileOf(spec);
+    return this.#pending.get(file) ?? this.#withText(file, (text) => this.#used(file, runAtOnce(readCatalog(text))));
+  }
+
+  load(spec: ServerSpec): StoredCatalog | undefined | Promise<StoredCatalog | undefined> {
+    const file = this.#fileOf(spec);
+    const waiting = this.#pending.get(file);
+    if (waiting !== undefined) return waiting;
+    return this.#withText(file, (text) => {
+      if (text.length <= SMALL) return this.#used(file, runAtOnce(readCatalog(text)));
+      const failed = (error: unknown) => this.#ignore(file, error);
+      return runInSteps(readCatalog(text)).then((stored) => this.#used(file, stored), failed);
+    });
+  }
+
+  handshake(spec: ServerSpec): Handshake | undefined {
+    const file = this.#fileOf(spec);
+    const last = (sets: Iterable<Pick<StoredOffer, 'handshake'>>) => [...sets].at(-1)?.handshake;
+    const waiting = this.#pending.get(file);
+    if (waiting !== undefined) return last(waiting.bySet.values());
+    try {
+      const line = readFirstLine(file);
+      return line === undefined ? undefined : last(readHead(line).sets);
+    } catch (error) {
+      return this.#ignore(file, error);
+    }
+  }
+
+  write(spec: ServerSpec, catalog: StoredCatalog): void {
+    const file = this.#fileOf(spec);
+    this.#pending.set(file, catalog);
+    this.#writes.add(file, () => this.#save(spec, file, catalog));
+  }
+
+  flush(): void {
+    this.#writes.flush();
+  }
+
+  #fileOf(spec: ServerSpec): string {
+    return join(this.#folder, `${this.#keyOf(spec)}.json`);
+  }
+
+  *#save(spec: ServerSpec, file: string, catalog: StoredCatalog): Interruptible<void> {
+    try {
+      const text = yield* writeCatalog(catalog, redactorOf(spec).finds);
+      if (text === undefined) {
+        this.#log.info(`what server "${spec.name}" offers is not stored: it quotes a value of its "env" or "headers"`);
+        rmSync(file, { force: true });
+      } else {
+        ensureFolder(this.#folder);
+        // A file that a crash of the machine damages is written anew after the next list.
+        writeFileAtomic(file, text, { sync: false });
+        this.#sweepOnce();
+      }
+    } catch (error) {
+      this.#warnOnce(`catalogs cannot be stored in "${this.#folder}": ${messageOf(error)}`);
+    }
+    if (this.#pending.get(file) === catalog) this.#pending.delete(file);
+  }
+
+  #withText<T>(file: string, use: (text: string) => T): T | undefined {
     try {
       const text = readIfPresent(file);
       return text === undefined ? undefined : use(text);
     } catch (error) {
-      return ignore(file, error);
+      return this.#ignore(file, error);
     }
-  };
-  const used = (file: string, stored: StoredCatalog) => {
-    touch(file, log);
-    return stored;
-  };
-
-  function* save(spec: ServerSpec, file: string, catalog: StoredCatalog): Interruptible<void> {
-    try {
-      const text = yield* writeCatalog(catalog, redactorOf(spec).finds);
-      if (text === undefined) {
-        log.info(`what server "${spec.name}" offers is not stored: it quotes a value of its "env" or "headers"`);
-        rmSync(file, { force: true });
-      } else {
-        ensureFolder(folder);
-        // A file that a crash of the machine damages is written anew after the next list.
-        writeFileAtomic(file, text, { sync: false });
-        sweepOnce();
-      }
-    } catch (error) {
-      tellOnce(`catalogs cannot be stored in "${folder}": ${messageOf(error)}`);
-    }
-    if (pending.get(file) === catalog) pending.delete(file);
   }
 
-  return {
-    read(spec) {
-      const file = fileOf(spec);
-      return pending.get(file) ?? withText(file, (text) => used(file, runAtOnce(readCatalog(text))));
-    },
-    load(spec) {
-      const file = fileOf(spec);
-      const waiting = pending.get(file);
-      if (waiting !== undefined) return waiting;
-      return withText(file, (text) => {
-        if (text.length <= SMALL) return used(file, runAtOnce(readCatalog(text)));
-        const failed = (error: unknown) => ignore(file, error);
-        return runInSteps(readCatalog(text)).then((stored) => used(file, stored), failed);
-      });
-    },
-    handshake(spec) {
-      const file = fileOf(spec);
-      const last = (sets: Iterable<StoredOffer>) => [...sets].at(-1)?.handshake;
-      const waiting = pending.get(file);
-      if (waiting !== undefined) return last(waiting.bySet.values());
-      try {
-        const line = readFirstLine(file);
-        return line === undefined ? undefined : readHead(line).sets.at(-1)?.handshake;
-      } catch (error) {
-        return ignore(file, error);
-      }
-    },
-    write(spec, catalog) {
-      const file = fileOf(spec);
-      pending.set(file, catalog);
-      writes.add(file, () => save(spec, file, catalog));
-    },
-    flush: writes.flush,
-  };
+  #used(file: string, stored: StoredCatalog): StoredCatalog {
+    touch(file, this.#log);
+    return stored;
+  }
+
+  #ignore(file: string, error: unknown): undefined {
+    this.#warnOnce(`the stored catalog "${file}" is ignored and will be written anew: ${messageOf(error)}`);
+  }
+
+  #warnOnce(text: string): void {
+    if (!this.#hasWarned) this.#log.warn(text);
+    this.#hasWarned = true;
+  }
+
+  #sweepOnce(): void {
+    if (!this.#isSwept) sweep(this.#folder, Date.now() - KEPT);
+    this.#isSwept = true;
+  }
 }
 
 /**
