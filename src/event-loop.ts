@@ -1,5 +1,8 @@
-/** Divides long work into steps, so that the event loop continues between them. */
+/** The event loop: the limit of its timers, and steps of long work between which it continues. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** The longest delay of a Node timer in ms; a timer with a longer delay fires at once. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Milliseconds of one step. */
 const STEP = 5;

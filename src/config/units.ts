@@ -1,7 +1,8 @@
 /** Parses and formats durations and sizes: `"60s"`, `"4mb"`, or numbers in milliseconds and bytes. */
+import { LONGEST_TIMER } from '../event-loop.ts';
 
-/** The longest delay of a Node timer in ms; a timer with a longer delay fires at once. */
-export const MAX_DURATION = 2 ** 31 - 1;
+/** The longest duration in ms. */
+export const MAX_DURATION = LONGEST_TIMER;
 
 /** The JSON Schema and the reader use these patterns. */
 export const DURATION_PATTERN = '^\\d+(\\.\\d+)? ?(ms|s|m|h)$';

@@ -2,6 +2,7 @@
 import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../errors.ts';
+import { codeOf } from '../files.ts';
 
 export interface Bounds {
   /** Maximum bytes of one file (default 16 MiB). */
@@ -76,7 +77,7 @@ function setAside(file: string, name: string): boolean {
     renameSync(file, name);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Token } from '../config/config.ts';
 import { sameJson } from '../config/json-data.ts';
 import type { AccessTokens, TokenCheck } from './access-tokens.ts';
+import { digestOf, findBySecret } from './secret-digest.ts';
 
 /** An authorized client: the token's entry without its secret, or the rights of an access token. */
 export interface Principal extends Omit<Token, 'token'> {
@@ -66,9 +67,7 @@ export function createAuthenticator(
     principal(header) {
       const given = bearerOf(header);
       if (given === undefined) return undefined;
-      const hashed = digest(given);
-      // Every token is compared, so that the time does not reveal which one matched.
-      return known.filter((token) => timingSafeEqual(token.digest, hashed))[0]?.principal;
+      return findBySecret(known, given)?.principal;
     },
     accessToken(header, isBraked) {
       const given = accessTokens && bearerOf(header);
@@ -87,7 +86,7 @@ function bearerOf(header: string | undefined): string | undefined {
  */
 function knownTokens(tokens: (Principal & { secret: string })[], before: Pick<Authenticator, 'same'> | undefined) {
   return tokens.map(({ secret, ...principal }) => {
-    const hashed = digest(secret);
+    const hashed = digestOf(secret);
     return { digest: hashed, principal: before?.same(principal, hashed) ?? principal };
   });
 }
@@ -95,8 +94,4 @@ function knownTokens(tokens: (Principal & { secret: string })[], before: Pick<Au
 /** True if a token may use a profile; a profile that the token does not name is treated as missing. */
 export function mayUseProfile(principal: Pick<Principal, 'profiles'>, profile: string): boolean {
   return principal.profiles === undefined || principal.profiles.includes(profile);
-}
-
-function digest(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
 }

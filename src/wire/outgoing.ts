@@ -1,6 +1,7 @@
 /** Our requests on one connection: ids, timeouts, cancellation, progress and responses. */
 import type { CancelSignal } from '../cancel-signal.ts';
 import { cancelled, McpxError, RpcError } from '../errors.ts';
+import { LONGEST_TIMER } from '../event-loop.ts';
 import { isLosslessNumber } from '../lossless-json.ts';
 import { SlotMap } from '../slot-map.ts';
 import { type Id, INTERNAL_ERROR, isId, isRecord, type Params, type RpcResponse } from './message.ts';
@@ -47,8 +48,6 @@ interface Call {
 
 const TIMEOUT = 60_000;
 const TOTAL_TIMEOUT = 30 * 60_000;
-/** The longest delay of a timer in Node, in ms; a longer one fires at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 /** The specification forbids cancelling this request. */
 const NOT_CANCELLABLE = 'initialize';
 

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import sea from 'node:sea';
 import { constants, Script } from 'node:vm';
 import { McpxError, messageOf } from '../../errors.ts';
+import { codeOf } from '../../files.ts';
 import { print, printError, warn } from '../output.ts';
 import { evaluate } from './evaluate.ts';
 import { type NodeLine, readNodeLine } from './node-options.ts';
@@ -91,7 +92,7 @@ function loadEnvFile(file: string, required: boolean): void {
   try {
     process.loadEnvFile(file);
   } catch (cause) {
-    if (!required && (cause as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if (!required && codeOf(cause) === 'ENOENT') return;
     throw new McpxError('usage', `the file of "--env-file" cannot be read: ${messageOf(cause)}`, { cause });
   }
 }

@@ -1,7 +1,8 @@
 /** The hidden part of the consent page: the request, signed, for one browser, valid once and for ten minutes. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { BoundedMap } from '../../bounded-map.ts';
+import { createSignedValues } from '../signed-value.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { hashOf } from './token-pairs.ts';
 
@@ -35,27 +36,20 @@ interface Sealed extends OpenForm {
 
 export function createConsentForms(key: () => Buffer, now: () => number): ConsentForms {
   const closed = new BoundedMap<string, true>(MAX_CLOSED);
-  const sign = (payload: string) => createHmac('sha256', key()).update(payload).digest();
+  const signed = createSignedValues<Sealed>(key);
   return {
     open(request, base, browser) {
       // One cookie for all pages that are open in the browser.
       const cookie = cookieOf(browser) ?? randomBytes(16).toString('base64url');
       const id = randomBytes(16).toString('base64url');
       const sealed: Sealed = { id, request, base, expires: now() + LIFETIME, browser: hashOf(cookie) };
-      const payload = Buffer.from(JSON.stringify(sealed)).toString('base64url');
       const secure = base.startsWith('https:') ? '; Secure' : '';
       const attributes = `Max-Age=${LIFETIME / 1000}; HttpOnly; SameSite=Lax${secure}`;
-      return {
-        text: `${payload}.${sign(payload).toString('base64url')}`,
-        cookie: `${COOKIE}=${cookie}; ${attributes}`,
-      };
+      return { text: signed.seal(sealed), cookie: `${COOKIE}=${cookie}; ${attributes}` };
     },
     read(text, browser) {
-      const [payload = '', signature = ''] = text.split('.');
-      const given = Buffer.from(signature, 'base64url');
-      const expected = sign(payload);
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-      const form = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Sealed;
+      const form = signed.open(text);
+      if (form === undefined) return undefined;
       // A form from the future was opened before the clock was set back.
       const left = form.expires - now();
       const isOpen = left > 0 && left <= LIFETIME && !closed.has(form.id);

@@ -1,6 +1,7 @@
 /** The secrets that a user may enter on the consent page: the tokens of the config, and the password. */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Token } from '../../config/config.ts';
+import { digestOf, findBySecret } from '../../policy/secret-digest.ts';
 
 type Rights = Omit<Token, 'token' | 'name' | 'place'>;
 
@@ -33,23 +34,15 @@ export function createCredentials({ tokens, password, key }: CredentialOptions):
   const bind = (secret: string) => createHmac('sha256', key).update(secret).digest('base64url');
   const known = tokens.map(({ secret, name, place: _, ...rights }) => ({
     credential: { token: name, binding: bind(secret), rights: { ...rights, admin: false } } as Credential,
-    digest: digest(secret),
+    digest: digestOf(secret),
   }));
   if (password !== undefined) {
     const credential = { token: null, binding: bind(password), rights: PASSWORD_RIGHTS };
-    known.push({ credential, digest: digest(password) });
+    known.push({ credential, digest: digestOf(password) });
   }
   return {
-    match(entered) {
-      const given = digest(entered);
-      // Every secret is compared, so that the time does not reveal which one matched.
-      return known.filter((one) => timingSafeEqual(one.digest, given))[0]?.credential;
-    },
+    match: (entered) => findBySecret(known, entered)?.credential,
     of: ({ token, binding }) =>
       known.find(({ credential }) => credential.token === token && credential.binding === binding)?.credential,
   };
-}
-
-function digest(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
 }

@@ -1,4 +1,5 @@
 /** Detects a connection that has been idle for a given time. */
+import { LONGEST_TIMER } from '../../event-loop.ts';
 
 export interface IdleOptions {
   /** Returns the idle time in ms, which may grow while the connection is in use; 0 = never. */
@@ -10,9 +11,6 @@ export interface IdleOptions {
   /** Called once when the connection is idle. */
   idle(): void;
 }
-
-/** The longest delay of a Node timer; a longer one fires at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
  * Watches until the returned function is called. A call sets no timer: the remaining time is computed when the timer

@@ -1,6 +1,7 @@
 /** A concurrency limit with a bounded queue: first in, first out per key, and round robin between keys. */
 import type { CancelSignal } from '../../cancel-signal.ts';
 import { McpxError } from '../../errors.ts';
+import { LONGEST_TIMER } from '../../event-loop.ts';
 import { createCounts, isWithinShare } from '../../policy/shares.ts';
 import { LinkedList, type ListNode } from '../../slot-map.ts';
 
@@ -55,9 +56,6 @@ interface Waiting {
   /** Its position while it waits. */
   place: ListNode<Waiting> | undefined;
 }
-
-/** The longest delay of a Node timer; a longer one fires at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 export function createSlots({ limit, maxWaiting = Number.POSITIVE_INFINITY, subject }: SlotsOptions): Slots {
   const lines = createLines();

@@ -2,6 +2,7 @@
 import type { CancelSignal } from '../../cancel-signal.ts';
 import type { ServerSpec } from '../../config/config.ts';
 import { cancelled, McpxError, messageOf, RpcError } from '../../errors.ts';
+import { LONGEST_TIMER } from '../../event-loop.ts';
 import { isUndelivered, undelivered } from '../../wire/undelivered.ts';
 import type { CallOptions, Outgoing, SendRequest, TimedOptions } from '../call-options.ts';
 import type { ConnectionState } from '../connection-interface.ts';
@@ -194,7 +195,7 @@ export function within<T>(work: Promise<T>, { method, signal, left, spec, lifecy
       reject(new McpxError('timeout', `server "${spec.name}" ${missed} in time${why}`));
     };
     signal?.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(onTimeout, Math.min(Math.max(0, left), 2 ** 31 - 1));
+    const timer = setTimeout(onTimeout, Math.min(Math.max(0, left), LONGEST_TIMER));
     const done = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);

@@ -1,5 +1,6 @@
 /** Decides when the tokens of a server are renewed: once at a time in this process, and ahead of their expiry. */
 import { messageOf } from '../../errors.ts';
+import { LONGEST_TIMER } from '../../event-loop.ts';
 import type { Log } from '../../observe/log.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import type { StoredSignIn } from './stored-sign-in.ts';
@@ -8,8 +9,6 @@ import type { RenewRequest } from './token-renewal.ts';
 
 /** Milliseconds before the expiry at which a used token is renewed, so that no call waits for it; at most half of its time. */
 const AHEAD = 60_000;
-/** The longest delay of a timer in Node. */
-const MAX_DELAY = 2 ** 31 - 1;
 
 /** The renewals of all servers. */
 export interface Renewals {
@@ -53,7 +52,7 @@ export class RenewalSchedule {
     const key = keyOf(signIn);
     if (expiresAt === undefined || refresh === undefined || timers.has(key)) return;
     const left = expiresAt - Date.now();
-    const delay = Math.min(Math.max(left - AHEAD, left / 2), MAX_DELAY);
+    const delay = Math.min(Math.max(left - AHEAD, left / 2), LONGEST_TIMER);
     const timer = setTimeout(() => {
       timers.delete(key);
       this.#renewIfUnchanged(signIn);

@@ -1,6 +1,7 @@
 /** Signals a child with all its descendants: a process group on POSIX, a process tree on Windows. */
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { codeOf } from '../../files.ts';
 
 export interface ProcessGroup {
   /** Returns true if the group still has a member. */
@@ -29,7 +30,7 @@ function posixGroup(pid: number): ProcessGroup {
       process.kill(-pid, name);
     } catch (error) {
       // EPERM means that a member changed its user; it is alive, and mcpx may not signal it.
-      gone = (error as NodeJS.ErrnoException).code === 'ESRCH';
+      gone = codeOf(error) === 'ESRCH';
     }
   };
   return {
