@@ -1,6 +1,6 @@
 /** The files that every package contains next to the executable: licence, notices, README, and where they are in a system. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { at, BuildError, executableName, projectVersion } from '../project.mjs';
 
@@ -40,13 +40,25 @@ export function extras(script) {
   });
 }
 
+/** Documents in the layout of the checkout, so that their links lead to one another without a network. */
+const DOCUMENTS = ['README.md', 'README.zh-CN.md', 'CHANGELOG.md', 'SECURITY.md', 'docs', 'examples', 'packaging'];
+const NOT_DOCUMENTS = /^packaging\/(?:install\.|sign-|entitlements|npm\/)/;
+
+/** Every file of a folder, or the file itself, by its path with forward slashes. */
+function filesUnder(path) {
+  if (!statSync(at(path)).isDirectory()) return [path];
+  const names = readdirSync(at(path)).sort();
+  return names.flatMap((name) => filesUnder(`${path}/${name}`));
+}
+
 /** The texts of every package. `dist` is the folder of the built executables. */
 export function texts(dist) {
-  const text = (name, file, system) => ({ name, system, data: readFileSync(file) });
+  const text = (name, file, system = `usr/share/doc/mcpx/${name}`) => ({ name, system, data: readFileSync(file) });
+  const documents = DOCUMENTS.flatMap(filesUnder).filter((path) => !NOT_DOCUMENTS.test(path));
   return [
     text('LICENSE', at('LICENSE'), 'usr/share/doc/mcpx/copyright'),
-    text('THIRD_PARTY_NOTICES', join(dist, 'THIRD_PARTY_NOTICES'), 'usr/share/doc/mcpx/THIRD_PARTY_NOTICES'),
-    text('README.md', at('README.md'), 'usr/share/doc/mcpx/README.md'),
+    text('THIRD_PARTY_NOTICES', join(dist, 'THIRD_PARTY_NOTICES')),
+    ...documents.map((path) => text(path, at(path))),
   ];
 }
 

@@ -4,7 +4,7 @@
  *   --target <name>             only this target; repeatable (default: every executable that is there)
  *   --fast                      no .tar.xz and no .rpm
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -51,8 +51,21 @@ function writeInstallers(write, repository) {
   }
 }
 
-/** Packs the targets, and returns the folder. */
-export async function packRelease({ dist = at('dist'), targets, repository, fast = false, draft = false }) {
+/** Artifacts of a workflow come without their modes. */
+function copyProgram(from, to) {
+  copyFileSync(from, to);
+  chmodSync(to, 0o755);
+}
+
+/** Packs the targets, and returns the folder. `build` is the folder for bundles. */
+export async function packRelease({
+  dist = at('dist'),
+  build = at('build'),
+  targets,
+  repository,
+  fast = false,
+  draft = false,
+}) {
   const folder = join(dist, 'release');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -60,19 +73,19 @@ export async function packRelease({ dist = at('dist'), targets, repository, fast
     writeFileSync(join(folder, name), bytes, { mode });
     log('packed', `${name}, ${formatSize(bytes.length)}`);
   };
-  const { metafile } = await bundle(at('build'));
+  const { metafile } = await bundle(build);
   const common = [...texts(dist), ...extras(join(dist, 'mcpx.cjs'))];
   for (const target of targets) {
     const name = executableName(target, { named: true });
-    copyFileSync(join(dist, name), join(folder, name));
+    copyProgram(join(dist, name), join(folder, name));
     await logStep('target', () => {
       packTarget(target, [executable(dist, target), ...common], { write, fast });
       return target;
     });
   }
-  copyFileSync(join(dist, 'mcpx.cjs'), join(folder, 'mcpx.cjs'));
+  copyProgram(join(dist, 'mcpx.cjs'), join(folder, 'mcpx.cjs'));
   copyFileSync(join(dist, 'THIRD_PARTY_NOTICES'), join(folder, 'THIRD_PARTY_NOTICES'));
-  write(`mcpx-npm-${projectVersion()}.tgz`, await npmPackage(dist, at('build')));
+  write(`mcpx-npm-${projectVersion()}.tgz`, await npmPackage(dist, build));
   const { file: nodeFile } = await pinnedNode(hostTarget());
   write('mcpx.cdx.json', sbom(metafile, { lock: nodeLock(), nodeFile, time: sourceTime() }));
   writeInstallers(write, repository);

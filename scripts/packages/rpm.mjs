@@ -15,9 +15,29 @@ export const rpmName = (target) => `mcpx-${rpmVersion()}-1.${ARCHITECTURES[targe
 
 export const hasRpmbuild = () => spawnSync('rpmbuild', ['--version']).status === 0;
 
+/** Where Fedora has files that Debian has in other places. */
+const PLACES = new Map([
+  ['usr/share/doc/mcpx/copyright', 'usr/share/licenses/mcpx/LICENSE'],
+  ['usr/share/zsh/vendor-completions/_mcpx', 'usr/share/zsh/site-functions/_mcpx'],
+]);
+
+/** The files in their places on Fedora. */
+export const placed = (files) => files.map((file) => ({ ...file, system: PLACES.get(file.system) ?? file.system }));
+
+const attributeOf = (system) =>
+  system.startsWith('usr/share/licenses/') ? '%license ' : system.startsWith('usr/share/doc/') ? '%doc ' : '';
+
+/** The folders of a file that belong to the package, so that they are removed with it: `mcpx`, and those inside. */
+function ownFolders(system) {
+  const parts = system.split('/').slice(0, -1);
+  const first = parts.indexOf('mcpx');
+  return first < 0 ? [] : parts.slice(first).map((_, index) => parts.slice(0, first + index + 1).join('/'));
+}
+
 /** The package takes files that exist already: nothing is built, stripped or searched for dependencies. */
 export function spec(files) {
-  const listed = files.map(({ system }) => `/${system}${system.includes('/man/') ? '*' : ''}`);
+  const listed = files.map(({ system }) => `${attributeOf(system)}/${system}${system.includes('/man/') ? '*' : ''}`);
+  const folders = [...new Set(files.flatMap(({ system }) => ownFolders(system)))].sort();
   return [
     '%global debug_package %{nil}',
     '%global __strip /bin/true',
@@ -40,6 +60,7 @@ export function spec(files) {
     '%install',
     'cp -a %{files_of_mcpx}/. %{buildroot}',
     '%files',
+    ...folders.map((folder) => `%dir /${folder}`),
     ...listed,
     '',
   ].join('\n');
@@ -50,11 +71,12 @@ export function rpm(target, files) {
   const folder = mkdtempSync(join(tmpdir(), 'mcpx-rpm-'));
   try {
     const root = join(folder, 'files');
-    for (const { system, data, mode = 0o644 } of files) {
+    const inPlace = placed(files);
+    for (const { system, data, mode = 0o644 } of inPlace) {
       mkdirSync(dirname(join(root, system)), { recursive: true });
       writeFileSync(join(root, system), data, { mode });
     }
-    writeFileSync(join(folder, 'mcpx.spec'), spec(files));
+    writeFileSync(join(folder, 'mcpx.spec'), spec(inPlace));
     const define = (name, value) => ['--define', `${name} ${value}`];
     const options = [...define('_topdir', folder), ...define('files_of_mcpx', root)];
     const { status, stderr } = spawnSync(

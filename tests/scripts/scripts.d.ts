@@ -475,7 +475,18 @@ declare module '*/scripts/packages/deb.mjs' {
   export function debVersion(version: string): string;
   export function deb(target: string, files: { name: string; system: string; data: Buffer; mode?: number }[]): Buffer;
 }
+declare module '*/scripts/packages/packages.mjs' {
+  export function packRelease(options: {
+    dist: string;
+    build: string;
+    targets: string[];
+    repository: string;
+    fast?: boolean;
+    draft?: boolean;
+  }): Promise<string>;
+}
 declare module '*/scripts/packages/rpm.mjs' {
+  export function placed<T extends { system: string }>(files: T[]): T[];
   export function spec(files: { system: string }[]): string;
 }
 declare module '*/scripts/packages/checksums.mjs' {

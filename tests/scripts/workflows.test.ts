@@ -98,6 +98,11 @@ describe('a release', () => {
     }
   });
 
+  it('can be run again: a second attempt replaces the artifacts of the first one', () => {
+    const text = read('release.yml');
+    expect(text.match(/overwrite: true/g)).toHaveLength(text.match(/actions\/upload-artifact@/g)?.length ?? 0);
+  });
+
   it('has provenance, and may write nothing else while it builds', () => {
     const text = read('release.yml');
     expect(text).toContain('actions/attest-build-provenance@');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { deb, debVersion } from '../../../scripts/packages/deb.mjs';
-import { spec } from '../../../scripts/packages/rpm.mjs';
+import { placed, spec } from '../../../scripts/packages/rpm.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'mcpx-deb-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -54,7 +54,15 @@ describe.skipIf(spawnSync('dpkg-deb', ['--version']).status !== 0)('dpkg-deb (ne
 
 test('the RPM lists every file, strips nothing and searches for no dependencies', () => {
   const text = spec(FILES);
-  for (const { system } of FILES) expect(text).toContain(`\n/${system}\n`);
+  for (const { system } of FILES) expect(text).toMatch(new RegExp(`^(?:%doc )?/${system}$`, 'm'));
   expect(text).toContain('AutoReqProv: no');
   expect(text).toContain('%global __os_install_post %{nil}');
+});
+
+test('the RPM has licence and completions where Fedora has them, and its own folders', () => {
+  const zsh = { name: '_mcpx', system: 'usr/share/zsh/vendor-completions/_mcpx', data: Buffer.from('') };
+  const text = spec(placed([...FILES, zsh]));
+  const lines = ['%license /usr/share/licenses/mcpx/LICENSE', '/usr/share/zsh/site-functions/_mcpx'];
+  for (const line of [...lines, '%dir /usr/share/licenses/mcpx']) expect(text.split('\n')).toContain(line);
+  expect(text).not.toContain('copyright');
 });
