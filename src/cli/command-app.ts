@@ -8,7 +8,8 @@ import { createLockFile, type LockFile } from '../catalog/pins/lock-file.ts';
 import { type Config, profileWord, type ServerSpec, type Settings, unchosenProfile } from '../config/config.ts';
 import { warningText } from '../config/diagnostics.ts';
 import { environmentOf, lookup } from '../config/environment.ts';
-import { demoConfig, loadConfig } from '../config/load.ts';
+import { demoConfig, type Loaded, type LoadOptions, loadConfig } from '../config/load.ts';
+import { asksForJson } from '../config/log-format.ts';
 import type { Overrides } from '../config/overrides.ts';
 import { homeFolder, sessionsFolder, tokensFile } from '../config/paths.ts';
 import { messageOf } from '../errors.ts';
@@ -58,24 +59,28 @@ export function readConfig(
     port,
   };
   if (flags.has('demo')) return demoConfig({ overrides });
-  // An error in the config precedes its `log.format`.
-  const isJson = logs && lookup('MCPX_LOG_FORMAT', environmentOf()) === 'json';
-  if (isJson) writeStderrAsJson();
   const files = [...(file === undefined ? [] : [file]), ...flags.values('config')];
   const { command, args } = selfCommand();
   const self = { execPath: command, http, ...(args[0] !== undefined && { script: args[0] }) };
-  const { config, created } = loadConfig({
-    files,
-    overrides,
-    strict: flags.has('strict'),
-    bootstrap,
-    self,
-    ...(texts && { texts }),
-  });
-  if (logs && !isJson && config.settings.log.format === 'json') writeStderrAsJson();
+  const options = { files, overrides, strict: flags.has('strict'), bootstrap, self, ...(texts && { texts }) };
+  const { config, created } = logs ? loadForLogs(options) : loadConfig(options);
   if (created !== undefined) note(`mcpx: created the config file ${created}`);
   if (!quiet) for (const warning of config.warnings) warn(warningText(warning));
   return config;
+}
+
+/** Loads a config and writes stderr in its format from then on, also if the config has an error. */
+function loadForLogs(options: LoadOptions & { files: string[] }): Loaded {
+  const format = lookup('MCPX_LOG_FORMAT', environmentOf());
+  if (format === 'json') writeStderrAsJson();
+  try {
+    const loaded = loadConfig(options);
+    if (format !== 'json' && loaded.config.settings.log.format === 'json') writeStderrAsJson();
+    return loaded;
+  } catch (error) {
+    if (!format && asksForJson(options.files)) writeStderrAsJson();
+    throw error;
+  }
 }
 
 /** Source of catalogs: `stored` allows those on disk, `live` requires lists from the servers. */

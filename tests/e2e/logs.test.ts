@@ -43,3 +43,25 @@ test.skipIf(WINDOWS)('a check that Ctrl-C ends leaves no failure behind (needs S
   expect(await checking.finished).toMatchObject({ code: 130, stdout: '' });
   expect((await run(['list', '-c', 'c.json'], place)).stdout).toMatch(/^slow +stdio +never started/);
 });
+
+test.each([
+  ['text that is no JSON', '{"log":{"format":"json"},"mcpServers":{"a":{"command":}}}'],
+  ['a wrong value', '{"mcpServers":{"a":{"command":5}},"log":{"level":"info","format":"json"}}'],
+])('with "format": "json", stderr is JSON also for a config with %s', async (_, text) => {
+  const place = emptyPlace();
+  const { code, stderr } = await run(['serve', place.file('mcp.json', text)], place);
+  expect(code).toBe(6);
+  const [first] = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(first).toMatchObject({ level: 'error', time: expect.any(String) });
+  // For a user in a shell, stderr is no log.
+  expect((await run(['list', '--config', place.file('mcp.json', text)], place)).stderr).toMatch(/^error: /);
+});
+
+test('a comment asks for no format', async () => {
+  const place = emptyPlace();
+  const text = '{\n// "log": { "format": "json" },\n"mcpServers": {"a":{"command":5}}}';
+  expect((await run(['serve', place.file('mcp.json', text)], place)).stderr).toMatch(/^error: /);
+});
