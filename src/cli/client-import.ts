@@ -30,7 +30,8 @@ export interface PlannedImport {
 export function clientOf(name: string): ClientId {
   const client = clientNamed(name);
   if (client !== undefined) return client;
-  const close = nearest(name.toLowerCase(), CLIENT_IDS);
+  const begun = CLIENT_IDS.filter((id) => id.startsWith(`${name.toLowerCase()}-`));
+  const close = begun.length > 0 ? begun.join('" or "') : nearest(name.toLowerCase(), CLIENT_IDS);
   const hint = close === undefined ? 'mcpx setup lists the clients' : `did you mean "${close}"?`;
   throw new McpxError('usage', `there is no client "${name}"`, { hint });
 }

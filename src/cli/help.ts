@@ -1,5 +1,7 @@
 /** `mcpx help`: prints the list of commands, one command with its options and examples, or a topic. */
+import { McpxError } from '../errors.ts';
 import { definitionColumn, definitionList, wrapText } from '../render/columns.ts';
+import { nearest } from '../render/text.ts';
 import type { Command, Invocation } from './command.ts';
 import { nameOf } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
@@ -76,6 +78,9 @@ function topicHelp(name: string): string {
   if (topic !== undefined) return topicText(name, topic);
   const family = familyOf(name);
   if (family.length > 0) return family.map(commandHelp).join('\n\n');
+  const close = nearest(name, Object.keys(TOPICS))[0];
+  if (close !== undefined)
+    throw new McpxError('usage', `there is no help for "${name}"`, { hint: `mcpx help ${close}` });
   throw unknownCommand(name.split(' '));
 }
 

@@ -15,9 +15,9 @@ export function unknownCommand(words: string[]): McpxError {
     const words = family.join(', ');
     return new McpxError('usage', `"${first}" needs one of: ${words}`, { hint: `mcpx help ${first}` });
   }
-  const foreign = family.length > 0 ? undefined : foreignWord(words);
-  if (foreign !== undefined) return new McpxError('usage', `there is no command "${first}"`, { hint: foreign });
+  const foreign = family.length > 0 ? FOREIGN_PARTS.get(`${first} ${second}`) : foreignWord(words);
   const typed = family.length > 0 ? `${first} ${second}` : first;
+  if (foreign !== undefined) return new McpxError('usage', `there is no command "${typed}"`, { hint: foreign });
   const [close] = nearest(typed, [...names, ...names.map((name) => name.split(' ')[0] ?? '')]);
   const fallback = family.length > 0 ? `mcpx help ${first}` : 'mcpx help';
   return new McpxError('usage', `there is no command "${typed}"`, {
@@ -34,7 +34,7 @@ const FOREIGN = new Map(
     'tools -s': ['search', 'find', 'grep', 'query'],
     inspect: ['describe', 'show', 'info'],
     serve: ['start', 'up', 'gateway', 'proxy', 'stdio', 'http', 'daemon'],
-    add: ['install', 'new', 'create', 'register'],
+    add: ['install', 'new', 'create', 'register', 'add-server', 'add-json'],
     remove: ['rm', 'del', 'delete', 'uninstall', 'unregister'],
     enable: ['on'],
     disable: ['off'],
@@ -53,6 +53,12 @@ const FOREIGN = new Map(
     '--help': ['commands', 'h'],
   }).flatMap(([own, words]) => words.map((word) => [word, own] as const)),
 );
+
+const FOREIGN_PARTS = new Map([
+  ['config get', 'mcpx config show'],
+  ['config list', 'mcpx config show'],
+  ['config edit', '${EDITOR:-vi} "$(mcpx config path)"'],
+]);
 
 /** Returns the command line of mcpx for a word of another program, or for a target without `exec`; the arguments stay. */
 function foreignWord([first = '', ...rest]: string[]): string | undefined {

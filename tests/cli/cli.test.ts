@@ -80,6 +80,8 @@ describe('words that are wrong', () => {
     [['config'], '"config" needs one of: path, show, set, unset, validate, schema', 'mcpx help config'],
     [['confg'], 'there is no command "confg"', 'mcpx config'],
     [['config', 'sho'], 'there is no command "config sho"', 'mcpx config show'],
+    [['config', 'get', 'x'], 'there is no command "config get"', 'mcpx config show\n'],
+    [['help', 'conf'], 'there is no help for "conf"', 'mcpx help config\n'],
     [['zzz'], 'there is no command "zzz"', 'mcpx help'],
     [['call', 'a.b', 'title=two words'], 'there is no command "call"', "mcpx exec a.b 'title=two words'\n"],
     [['run', 'a.b'], 'there is no command "run"', 'mcpx exec a.b\n'],

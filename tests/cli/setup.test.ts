@@ -98,6 +98,7 @@ describe('mcpx setup', () => {
   });
 
   test.each([
+    [['setup', 'claude'], 'there is no client "claude"', 'did you mean "claude-desktop" or "claude-code"?'],
     [['setup', 'coursor'], 'there is no client "coursor"', 'did you mean "cursor"?'],
     [['setup', 'cursor', '--all'], 'name a client or give --all, not both', 'mcpx help setup'],
     [['setup', '--undo'], 'name a client, or give --all', 'clients: claude-desktop, '],

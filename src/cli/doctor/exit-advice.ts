@@ -5,9 +5,10 @@ import { lookup } from '../../config/environment.ts';
 import type { McpxError } from '../../errors.ts';
 import { quote } from '../../upstream/process/process-errors.ts';
 import { shellWord } from '../shell-word.ts';
+import { ownCommand } from './finding.ts';
 import { type Advice, type AdviceContext, hasNoSecret, seeCommand, setField } from './server-advice.ts';
 
-export function exitAdvice(_error: McpxError, context: AdviceContext): Advice {
+export function exitAdvice({ hint }: McpxError, context: AdviceContext): Advice {
   const text = context.stderr.join('\n');
   const known =
     missingVariable(text, context) ??
@@ -16,6 +17,12 @@ export function exitAdvice(_error: McpxError, context: AdviceContext): Advice {
     missingModule(text, context) ??
     offline(text);
   if (known !== undefined) return known;
+  if (hint?.startsWith('offline, ') === true)
+    return {
+      code: 'offline',
+      reason: hint,
+      command: ownCommand(context.flags, 'config', 'set', 'offline', 'false'),
+    };
   const said = quote([...context.stderr]).replace(/^ \(stderr: (.*)\)$/s, '$1');
   const reason = said === '' ? 'it wrote nothing to stderr' : `its last lines on stderr: ${said}`;
   return { code: 'exited', reason, command: seeCommand(context) };

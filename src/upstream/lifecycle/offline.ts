@@ -35,12 +35,14 @@ export function stayOffline(spec: ServerSpec, launch: Launch): Launch {
   });
 }
 
-/** Adds a hint to the failure of a launcher that was not allowed to download. */
+/** Adds a hint to the failure of a launcher that ran and was not allowed to download. */
 export function explainOffline(spec: ServerSpec, error: unknown): unknown {
   const launcher = launcherOf(spec);
   if (launcher === undefined || !(error instanceof McpxError) || error.code !== 'unreachable') return error;
+  if ((error.cause as NodeJS.ErrnoException | undefined)?.syscall?.startsWith('spawn') === true) return error;
+  const { fault, data } = error;
   const hint = `offline, ${launcher} uses only what it has stored: start the server once with "offline": false`;
-  return new McpxError(error.code, error.message, { hint, cause: error.cause ?? error });
+  return new McpxError(error.code, error.message, { hint, fault, data, cause: error.cause ?? error });
 }
 
 /** Loopback URLs are still allowed. */

@@ -134,6 +134,17 @@ test.each<[string, Case, { code: string; reason?: RegExp; command: string }]>([
     { code: 'offline', command: 'mcpx config set offline false' },
   ],
   [
+    'a download that offline forbids',
+    {
+      error: new McpxError('unreachable', 'server "x" exited with code 1', {
+        fault: 'exited',
+        hint: 'offline, npx uses only what it has stored: start the server once with "offline": false',
+      }),
+      stderr: ['npm error code ENOTCACHED'],
+    },
+    { code: 'offline', reason: /^offline, npx uses/, command: 'mcpx config set offline false' },
+  ],
+  [
     'a banner of npm',
     { error: failed('not-mcp'), spec: stdioSpec('npm', ['start'], { place }) },
     { code: 'noisy-stdout', reason: /banner/, command: `mcpx config set mcpServers.x.args '["--silent","start"]'` },

@@ -49,6 +49,13 @@ test('other programs are started as they are', () => {
   expect(offline('node', ['server.js'])).toEqual({ args: ['server.js'], env: {} });
 });
 
+test('a launcher that is not installed has the hint to install it', async () => {
+  const env = { PATH: '/nowhere' };
+  const upstream = connection(stdioSpec('uvx', ['server'], { env }), { settings: { ...SETTINGS, offline: true } });
+  const error = await upstream.connect().catch((reason) => reason);
+  expect(error.hint).toMatch(/^install "uvx"/);
+});
+
 test('the real npx with an empty cache fails at once, and the hint says why', async () => {
   const cache = await mkdtemp(join(tmpdir(), 'mcpx-npm-'));
   cleanup(() => rm(cache, { recursive: true, force: true }));
@@ -58,5 +65,6 @@ test('the real npx with an empty cache fails at once, and the hint says why', as
   });
   const error = await upstream.connect().catch((reason) => reason);
   expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining('only-if-cached') });
+  expect(error.fault).toBe('exited');
   expect(error.hint).toBe('offline, npx uses only what it has stored: start the server once with "offline": false');
 });
