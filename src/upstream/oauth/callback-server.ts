@@ -12,6 +12,10 @@ export interface CallbackServer {
 }
 
 const PATH = '/callback';
+/** One browser needs a few connections. */
+const MAX_CONNECTIONS = 16;
+/** Milliseconds in which a request must have arrived. */
+const REQUEST_TIMEOUT = 10_000;
 
 export interface CallbackOptions {
   /** The port to listen on; if it is taken and `exact` is false, any free one. */
@@ -26,7 +30,9 @@ export async function openCallbackServer({ port = 0, exact = false, state }: Cal
     settle = resolve;
   });
   let used = false;
-  const server = createServer((request, response) => {
+  // Two Host headers are joined to a list, which is refused; without this the first one would count.
+  const options = { joinDuplicateHeaders: true, requestTimeout: REQUEST_TIMEOUT, headersTimeout: REQUEST_TIMEOUT };
+  const server = createServer(options, (request, response) => {
     const found = callbackOf(request, (server.address() as AddressInfo | null)?.port ?? 0);
     if (found === undefined) return answer(response, 404, 'Not found.');
     // Another page may have called; the sign-in that the user started goes on.
@@ -45,6 +51,9 @@ export async function openCallbackServer({ port = 0, exact = false, state }: Cal
     if (exact || port === 0 || codeOf(error) !== 'EADDRINUSE') throw portError(port, error);
     return listen(server, 0);
   });
+  server.maxConnections = MAX_CONNECTIONS;
+  // A connection that cannot be accepted, as without a free file handle, must not end the process.
+  server.on('error', () => undefined);
   const { port: actual } = server.address() as AddressInfo;
   return {
     redirectUri: `http://127.0.0.1:${actual}${PATH}`,
