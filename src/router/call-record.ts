@@ -18,8 +18,15 @@ export class CallRecord {
     this.#calls = calls;
   }
 
+  /** Starts the record of a tool that is listed. */
   start(): ReturnType<Calls['begin']> {
     this.#end ??= this.#calls.begin(this.#started());
+    return this.#end;
+  }
+
+  /** Starts the record of a tool that may not exist. */
+  startUnlisted(): ReturnType<Calls['begin']> {
+    this.#end ??= this.#calls.begin(this.#startedUnlisted());
     return this.#end;
   }
 
@@ -30,11 +37,11 @@ export class CallRecord {
   notFound(error: unknown, isDenied: boolean): void {
     const isMissing = error instanceof McpxError && error.code === 'not_found';
     if (this.#end === undefined && isMissing) {
-      this.#calls.unreached(this.#started(), isDenied ? 'denied' : 'missing');
+      this.#calls.unreached(this.#startedUnlisted(), isDenied ? 'denied' : 'missing');
       return;
     }
     const reason = reasonOf(error);
-    this.start()(isMissing ? 'refused' : 'failed', { reason, denied: isDenied || undefined });
+    this.startUnlisted()(isMissing ? 'refused' : 'failed', { reason, denied: isDenied || undefined });
   }
 
   refused(reason: string): void {
@@ -50,9 +57,13 @@ export class CallRecord {
   }
 
   #started(): CallStart {
-    const { server, tool, requestId: request, arguments: args } = this.#call;
-    // The names may be those of a client, of any length.
-    const [target, name] = [cut(server, MAX_NAME), cut(tool, MAX_NAME)];
-    return { kind: 'tool', server: target, name, method: 'tools/call', request, arguments: args };
+    const { server, tool: name, requestId: request, arguments: args } = this.#call;
+    return { kind: 'tool', server, name, method: 'tools/call', request, arguments: args };
+  }
+
+  /** The names are those of the client, of any length. */
+  #startedUnlisted(): CallStart {
+    const { server, tool } = this.#call;
+    return { ...this.#started(), server: cut(server, MAX_NAME), name: cut(tool, MAX_NAME) };
   }
 }

@@ -55,7 +55,7 @@ async function listAndFind(
   { finder, views, catalog }: RouterParts,
   record: CallRecord,
 ): Promise<Looked> {
-  if (views.awaits(server)) record.start();
+  if (views.awaits(server)) record.startUnlisted();
   try {
     const listed = await finder.find(server, tool);
     record.start();
