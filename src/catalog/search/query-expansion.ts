@@ -46,6 +46,11 @@ export interface QueryExpansion {
 
 /** The confidence that another word means the typed one, that one means a typed phrase, and that a synonym of a translation fits. */
 const WEIGHT = { same: 0.55, samePhrase: 0.65, beyond: 0.4 };
+/**
+ * The significance of a Chinese letter and of a pair, and its factor in a general act such as 查找. A word is counted with
+ * its letters and as English too, so that Chinese and English tools of one catalog get similar scores.
+ */
+const CHINESE_PIECE = { letter: 0.5, pair: 0.8, ofAct: 0.4 };
 /** Weights of the English words for a Chinese one, by position. */
 const FALLING = [1, 0.85, 0.75, 0.7, 0.65];
 /** The significance of an act that can be done to anything, and of a time or a number. */
@@ -106,13 +111,19 @@ export function* createQueryExpansion(): Interruptible<QueryExpansion> {
 
   /** Returns the letters and pairs as typed, and besides, the English of the words in the table. */
   function fromChinese(run: string): Concept[] {
-    const meant = thesaurus.chinese(run).map(({ word, english }) => {
+    const words = thesaurus.chinese(run);
+    const acts = words.filter(({ english }) => general.has(english[0]?.join(' ') ?? '')).map(({ word }) => word);
+    const weigh = (piece: string) =>
+      (piece.length === 1 ? CHINESE_PIECE.letter : CHINESE_PIECE.pair) *
+      (acts.some((act) => act.includes(piece)) ? CHINESE_PIECE.ofAct : 1);
+    const meant = words.map(({ word, english }) => {
       const own = english.map((words, place) => ({ words, weight: FALLING[place] ?? 0.65 }));
       const first = english[0]?.join(' ') ?? '';
       const beyond = thesaurus.same(first).map((words) => ({ words, weight: WEIGHT.beyond }));
       return { terms: [...own, ...beyond], weight: times.has(word) ? MINOR.time : significance(first) };
     });
-    return [...meant, ...tokenize(run).filter(isSaid).map(asTyped)];
+    const typed = tokenize(run).filter(isSaid);
+    return [...meant, ...typed.map((piece) => ({ ...asTyped(piece), weight: weigh(piece) }))];
   }
 
   return {

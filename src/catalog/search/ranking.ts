@@ -126,6 +126,9 @@ async function combine(
   let corrections = 0;
   for (const { terms, weight, isData } of concepts) {
     const typed = terms[0]?.words ?? [];
+    const isPiece = unspacedRuns(typed[0] ?? '').length > 0;
+    // The lower weight of a Chinese letter or pair is for the order of tools only.
+    const asked = isPiece ? 1 : weight;
     const isKnown = terms.some(({ words }) => words.some((word) => corpus.postings.has(word)));
     const ways = isKnown || corrections++ >= SPELT.words ? terms : corrected(terms, corpus);
     const gain = typed.some((word) => corpus.postings.has(word)) ? 1 : UNKNOWN;
@@ -135,7 +138,7 @@ async function combine(
       const way = scoresOf(said, corpus);
       const isExpression = place > 0 && confidence === 1;
       const certainty = ways !== terms ? CERTAIN.corrected : isExpression ? CERTAIN.expression : confidence ** 2;
-      const lift = certainty * support.lift(rarest(said, corpus), weight);
+      const lift = certainty * support.lift(rarest(said, corpus), asked);
       // Typed arrays are read by index, which is ten times faster than their iterators.
       for (let id = 0; id < count; id++) {
         const score = way[id] as number;
@@ -147,8 +150,7 @@ async function combine(
     }
     for (let id = 0; id < count; id++) scores[id] = (scores[id] as number) + weight * (best[id] as number);
     // Chinese letters and pairs that no tool has are mostly not words.
-    const isDetail = isData === true || unspacedRuns(typed[0] ?? '').length > 0;
-    if (isKnown || !isDetail) support.add(rarest(typed, corpus), weight, sure);
+    if (isKnown || !(isData === true || isPiece)) support.add(rarest(typed, corpus), asked, sure);
   }
   return { scores, fitting: support.isEnough };
 }

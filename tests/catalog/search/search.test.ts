@@ -99,6 +99,19 @@ describe('the first hit', () => {
     expect((await find(question, BESIDE))[0]).toBe(expected);
   });
 
+  test('an English tool is found in Chinese beside tools that have the Chinese verb of the question', async () => {
+    const mixed: Shelf = {
+      ...BESIDE,
+      通讯录: [{ name: 'search_user', description: '按姓名查找同事，查找结果包含部门。' }],
+      地图: [{ name: 'search_place', description: '按关键词查找地点。' }],
+      weather: [{ name: 'forecast', description: 'The weather of the next days: temperature and rain.' }],
+      inbox: [{ name: 'search_messages', description: 'Search mails by sender, subject or attachment.' }],
+    };
+    expect((await find('查找张三的邮件', mixed)).slice(0, 2)).toContain('inbox.search_messages');
+    expect((await find('明天会不会下雨', mixed))[0]).toBe('weather.forecast');
+    expect((await find('查找附近的同事', mixed))[0]).toBe('通讯录.search_user');
+  });
+
   test('each act of a question has its tool among the first, also if its object is "it"', async () => {
     expect((await find('find a free slot and text it to Ada', BESIDE)).slice(0, 3)).toEqual(
       expect.arrayContaining(['agenda.find_free_slots', 'phone.send_sms']),
