@@ -22,8 +22,8 @@ export interface Shaping extends Presenting {
 
 /** Maximum characters of a text that is shown whole if nothing is selected from it. */
 const MAX_SHOWN = 2000;
-/** Maximum content blocks of one result. */
-const MAX_BLOCKS = 10_000;
+/** Maximum content blocks of one result: links are sent in full, and thousands of them would fill the context of a model. */
+const MAX_BLOCKS = 1000;
 const FEW_BLOCKS = 100;
 
 /**

@@ -54,6 +54,14 @@ describe('a link to a resource in a result', () => {
     expect(read.content[0].text).toBe('the text of x://known');
   });
 
+  test('thousands of them are one text that is stored, so that the answer stays small', async () => {
+    const { exec } = open(Array.from({ length: 5000 }, (_, index) => link(`x://known/${index}`)));
+    const content = await exec();
+    expect(content.map(({ type }) => type)).toEqual(['text', 'text']);
+    expect(content[1].text).toContain('the whole is kept for 30 minutes');
+    expect(JSON.stringify(content).length).toBeLessThan(5000);
+  });
+
   test('is written in the other dialect as well', async () => {
     const { catalog, call } = open([link('x://known')], { front: { dialect: 'describe' } });
     await catalog.settle(1000, undefined, 'all');
