@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { log } from '../log.mjs';
 import { BuildError, executableName, hostTarget } from '../project.mjs';
 import { signatureProblems } from '../release/macho.mjs';
-import { runnerFor, smoke } from '../release/smoke.mjs';
+import { runnerFor, smoke, whyNotRun } from '../release/smoke.mjs';
 import { tarEntries } from '../release/tar.mjs';
 import { verifySums } from './checksums.mjs';
 import { verifyInChroots } from './chroots.mjs';
@@ -33,7 +33,7 @@ async function verifyExecutable(folder, target) {
     if (target === 'win-x64' && process.platform !== 'win32') return verifyUnderWine(file, name);
   }
   const runner = runnerFor(target);
-  if (runner === undefined) return log('not run', `${name}: nothing on this machine can run ${target}`);
+  if (runner === undefined) return log('not run', `${name}: ${whyNotRun(target)}`);
   await smoke(file, target, runner);
   log('verified', `${name} answers --version, initialize and tools/list${runner.length > 0 ? ' in an emulator' : ''}`);
 }

@@ -8,7 +8,7 @@ import { withLockFile } from './lock-file.mjs';
 import { nodeLicence, nodeLock, pinnedNode } from './node.mjs';
 import { notices } from './notices.mjs';
 import { assemble, captureCodeCache, makeBlob, seaConfig, seaTemplate } from './sea.mjs';
-import { runnerFor, smoke } from './smoke.mjs';
+import { runnerFor, smoke, whyNotRun } from './smoke.mjs';
 import { hashInputs, isFresh, writeStamp } from './stamp.mjs';
 
 const NOTICES = 'THIRD_PARTY_NOTICES';
@@ -42,7 +42,7 @@ async function buildExecutable(target, { root, file }) {
 
 async function smokeTest(executable, target, runner) {
   if (runner === undefined) {
-    log('smoke', `not run: nothing on this machine can run ${target}`);
+    log('smoke', `not run: ${whyNotRun(target)}`);
     return;
   }
   await logStep('smoke', async () => {

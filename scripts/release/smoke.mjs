@@ -32,6 +32,12 @@ export function runnerFor(target, host = hostTarget()) {
   return emulator === undefined ? undefined : [emulator, '-L', ARM64_LIBRARIES];
 }
 
+/** Returns the reason why `runnerFor` has none. */
+export function whyNotRun(target, host = hostTarget()) {
+  if (target !== 'linux-arm64' || host !== 'linux-x64') return `nothing on this machine can run ${target}`;
+  return 'the emulator is missing (Debian: apt-get install qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross)';
+}
+
 function checkVersion([command, ...args], expected, options) {
   const { status, stdout, stderr } = spawnSync(command, [...args, '--version'], { encoding: 'utf8', ...options });
   if (status === 0 && stdout === `${expected}\n`) return;
