@@ -34,10 +34,11 @@ function versionsOf(nodeFile) {
   return JSON.parse(stdout);
 }
 
-/** The embedded Node with the hash of each binary, and its libraries inside. */
+/** The embedded Node with the pinned hash of each binary or of the download that it is in, and its libraries inside. */
 function nodeComponent({ version, targets }, versions) {
   const purl = `pkg:generic/node@${version}`;
-  const inside = Object.entries(versions).filter(([name]) => !NOT_SOFTWARE.has(name));
+  // Node lists a library that it was built without, with an empty version.
+  const inside = Object.entries(versions).filter(([name, found]) => found !== '' && !NOT_SOFTWARE.has(name));
   return {
     type: 'application',
     'bom-ref': purl,
@@ -47,9 +48,9 @@ function nodeComponent({ version, targets }, versions) {
     licenses: [{ license: { id: 'MIT' } }],
     purl,
     cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
-    properties: Object.entries(targets).map(([target, { sha256 }]) => ({
+    properties: Object.entries(targets).map(([target, { sha256, download, binary }]) => ({
       name: `mcpx:sha256:${target}`,
-      value: sha256,
+      value: `${sha256} ${download ?? binary}`,
     })),
     components: inside
       .map(([name, found]) => ({
