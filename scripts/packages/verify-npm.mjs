@@ -46,7 +46,11 @@ function verifyNpm(work, tarball, env) {
   const { command, args, shell } = npmCommand();
   const call = (...words) => run(command, [...args, ...words], { cwd, env, shell });
   call('install', '--offline', '--no-audit', '--no-fund', tarball);
-  tryPackage('npm', (...words) => call('exec', '--offline', '--', ...words));
+  tryPackage('npm', (program, ...words) => {
+    // Old versions of npm take "node" for the name of a package.
+    if (program === 'node') return run(process.execPath, words, { cwd, env });
+    return call('exec', '--offline', '--', program, ...words);
+  });
   const types = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', '', 'program.ts'];
   run(process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), ...types], { cwd });
   log('verified', 'the npm package: the types fit a program in strict mode');
