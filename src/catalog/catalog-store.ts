@@ -180,6 +180,21 @@ export const NO_STORE: CatalogStore = {
   flush: () => undefined,
 };
 
+/** Returns a store that has no lists and passes new ones on, so that every server is listed. */
+export function writeOnly(store: CatalogStore): CatalogStore {
+  return { ...NO_STORE, write: (...lists) => store.write(...lists), flush: () => store.flush() };
+}
+
+/** Returns a store that keeps no new lists, for a folder that cannot be written. */
+export function readOnly(store: CatalogStore): CatalogStore {
+  return {
+    ...NO_STORE,
+    read: (spec) => store.read(spec),
+    load: (spec) => store.load(spec),
+    handshake: (spec) => store.handshake(spec),
+  };
+}
+
 /** Fields that decide which program or service answers; names, filters and timeouts do not. */
 const LAUNCH_FIELDS = new Set([
   'type',

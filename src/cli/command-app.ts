@@ -2,7 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
-import { createCatalogStore, NO_STORE } from '../catalog/catalog-store.ts';
+import { createCatalogStore, readOnly, writeOnly } from '../catalog/catalog-store.ts';
 import { createFailureStore } from '../catalog/failure-store.ts';
 import { createLockFile, type LockFile } from '../catalog/pins/lock-file.ts';
 import { type Config, profileWord, type ServerSpec, type Settings, unchosenProfile } from '../config/config.ts';
@@ -112,12 +112,12 @@ export function openApp(
   const home = homeFolder(environmentOf());
   const oauth = createOAuth({ file: tokensFile(environmentOf()), log });
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
-  const store = catalogs === 'stored' ? stored : { ...NO_STORE, write: stored.write, flush: stored.flush };
+  const store = catalogs === 'stored' ? stored : writeOnly(stored);
   const problem = unwritable(home);
   if (problem !== undefined) {
     log.warn(problem);
-    const readOnly = { ...store, write: () => undefined };
-    return createApp(config, { log, store: readOnly, lockFile: openLockFile(), oauth, problems: [problem], ...told });
+    const unchanged = readOnly(store);
+    return createApp(config, { log, store: unchanged, lockFile: openLockFile(), oauth, problems: [problem], ...told });
   }
   removeLeftovers(home, config.files);
   const children = createChildRecords({ folder: join(home, 'run'), log });

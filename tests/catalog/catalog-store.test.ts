@@ -3,7 +3,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, utimesSyn
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CatalogStore, createCatalogStore, launchKey } from '../../src/catalog/catalog-store.ts';
+import {
+  type CatalogStore,
+  createCatalogStore,
+  launchKey,
+  readOnly,
+  writeOnly,
+} from '../../src/catalog/catalog-store.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createWorld, type Script, specOf } from '../world.ts';
 
@@ -384,4 +390,25 @@ test('lists are written a moment after the last change', async () => {
   const { catalog } = open(folder, { tools: [{ name: 'a' }] });
   await catalog.settle(1000);
   await expect.poll(() => existsSync(folder) && readdirSync(folder).length).toBe(1);
+});
+
+test('a store for live lists passes them on and has none; one that cannot be written has those of before', async () => {
+  const folder = temp();
+  const { catalog, store } = open(folder, { tools: [{ name: 'a' }] });
+  await catalog.settle(1000);
+  store.flush();
+  const known = store.read(specOf('one')) ?? expect.fail('nothing is stored');
+  const other = temp();
+  const copy = createCatalogStore({ folder: other, log: createLog({ write: () => undefined }) });
+  const live = writeOnly(copy);
+  live.write(specOf('one'), known);
+  live.flush();
+  expect([live.read(specOf('one')), copy.read(specOf('one'))?.bySet.size]).toEqual([undefined, 1]);
+  const fixed = readOnly(copy);
+  fixed.write(specOf('two'), known);
+  fixed.flush();
+  expect(fixed.read(specOf('one'))?.bySet.size).toBe(1);
+  expect(await fixed.load(specOf('one'))).toMatchObject({ at: known.at });
+  expect(fixed.handshake(specOf('one'))).toMatchObject({ era: 'legacy' });
+  expect(readdirSync(other)).toHaveLength(1);
 });
