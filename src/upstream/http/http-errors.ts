@@ -7,7 +7,7 @@ import { undelivered } from '../../wire/undelivered.ts';
 import type { Redactor } from '../secret-redactor.ts';
 import { type Authorization, isAuthStatus } from './authorization.ts';
 
-const ENDPOINT = 'check "url": it must be the address of an MCP endpoint, which often ends in /mcp or /sse';
+export const ENDPOINT = 'check "url": it must be the address of an MCP endpoint, which often ends in /mcp or /sse';
 
 export interface Refusal {
   name: string;
@@ -79,7 +79,8 @@ export function networkError(name: string, address: string, error: NodeJS.ErrnoE
       fault: connectFault(error),
     });
   const fault = isTls(error) ? 'tls' : undefined;
-  return new McpxError('unreachable', `server "${name}" broke off: ${why}`, { cause: error, fault });
+  const hint = why.startsWith('HPE_') ? 'check "url": the program at this address does not speak HTTP' : undefined;
+  return new McpxError('unreachable', `server "${name}" broke off: ${why}`, { hint, cause: error, fault });
 }
 
 function connectHint({ code, syscall }: NodeJS.ErrnoException): string {

@@ -12,7 +12,7 @@ import { LARGE, sizeOf } from '../../wire/raw-result.ts';
 import { isUndelivered, undelivered } from '../../wire/undelivered.ts';
 import type { Authorization } from '../http/authorization.ts';
 import { createHttpClient, discard, type HttpClient, readChunks, readText, textOf } from '../http/http-client.ts';
-import { networkError, refusalError } from '../http/http-errors.ts';
+import { ENDPOINT, networkError, refusalError } from '../http/http-errors.ts';
 import { createHttpSession, type HttpSession } from '../http/http-session.ts';
 import { type Awaited, createStreams, type Streams } from '../http/http-streams.ts';
 import { createPostQueue, POST_WAIT, type PostQueue } from '../http/post-queue.ts';
@@ -275,7 +275,8 @@ class HttpTransport implements Refusable {
 
   #odd(response: IncomingMessage, what: string): McpxError {
     response.destroy();
-    return new McpxError('protocol', `server "${this.#name}" answered with ${what}, not with JSON or an event stream`);
+    const message = `server "${this.#name}" answered with ${what}, not with JSON or an event stream`;
+    return new McpxError('protocol', message, what.includes('html') ? { hint: ENDPOINT, fault: 'no-endpoint' } : {});
   }
 }
 

@@ -204,7 +204,7 @@ describe('an HTTP upstream that fails a call', () => {
     (code: number, body = '', type = 'text/plain'): Answer =>
     (_, response) =>
       end(response, code, type, body);
-  const cases: [title: string, answer: Answer, expected: { code: unknown; message: unknown; hint?: unknown }][] = [
+  const cases: [title: string, answer: Answer, expected: { code: unknown; message: unknown; hint?: unknown; fault?: unknown }][] = [
     [
       'with 401',
       status(401),
@@ -246,6 +246,8 @@ describe('an HTTP upstream that fails a call', () => {
       {
         code: 'protocol',
         message: 'server "x" answered with HTTP 200 and content type "text/html", not with JSON or an event stream',
+        hint: expect.stringContaining('an MCP endpoint'),
+        fault: 'no-endpoint',
       },
     ],
     ['with 202', status(202), { code: 'protocol', message: expect.stringContaining('HTTP 202') }],
