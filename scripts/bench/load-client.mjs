@@ -24,7 +24,8 @@ function check(body, id, bytes) {
 /** The id of an answer: at its beginning, or at its end, where the official SDK writes it. */
 function idOf(line) {
   const found =
-    /"id":(\d+)/.exec(line.latin1Slice(0, 64)) ?? /"id":(\d+)\}$/.exec(line.latin1Slice(Math.max(0, line.length - 64)));
+    /"id":(\d+)/.exec(line.latin1Slice(0, Math.min(64, line.length))) ??
+    /"id":(\d+)\}$/.exec(line.latin1Slice(Math.max(0, line.length - 64)));
   return Number(found?.[1]);
 }
 

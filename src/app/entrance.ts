@@ -69,7 +69,13 @@ export function enterProfile(
   const { key, stateless } = downstream;
   const { catalog, pool, search } = found;
   let left = false;
-  const offered = offeredBy(() => client.identity);
+  let known = offerOf({});
+  // This runs several times per call. The key is computed again only if the handshake has replaced the capabilities.
+  const offered = () => {
+    const { capabilities } = client.identity;
+    if (known.capabilities !== capabilities) known = offerOf(capabilities);
+    return known.key;
+  };
   // A connection that is opened after the client has left would never be closed.
   const connectionTo = (server: string) => (left ? undefined : pool.get(server, client.identity));
   const verify: Entrance['verify'] = (server, wanted) => catalog.verify(server, connectionTo(server), wanted);
@@ -149,12 +155,6 @@ function frontOf({ fronts }: ProfileRuntime, kind: FrontKind, { config }: Entran
   return front;
 }
 
-/** Returns the key of the client's capabilities. It is computed again only if the handshake has replaced them. */
-function offeredBy(client: () => ClientIdentity): () => string {
-  let known: { of: ClientIdentity['capabilities']; key: string } | undefined;
-  return () => {
-    const identity = client();
-    if (known?.of !== identity.capabilities) known = { of: identity.capabilities, key: offeredKey(identity) };
-    return known.key;
-  };
+function offerOf(capabilities: ClientIdentity['capabilities']) {
+  return { capabilities, key: offeredKey({ capabilities }) };
 }

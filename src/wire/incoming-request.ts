@@ -1,5 +1,6 @@
 /** A request of the peer while it is processed: its abort signal and its progress notifications. */
 import type { CancelListener, CancelSignal } from '../cancel-signal.ts';
+import type { SlotMap } from '../slot-map.ts';
 import { type Id, isId, isRecord, type Message, type Params, type RpcRequest } from './message.ts';
 import type { Attribution, Incoming } from './peer.ts';
 
@@ -38,6 +39,15 @@ export class IncomingCall implements Incoming {
     this.#done = true;
     this.#signal.abort(reason);
   }
+}
+
+/** Aborts the request that a cancellation names; an unknown or answered one is ignored. */
+export function cancel(calls: SlotMap<IncomingCall>, params: Params): void {
+  if (!isId(params.requestId)) return;
+  const incoming = calls.get(params.requestId);
+  if (!incoming) return;
+  calls.delete(params.requestId);
+  incoming.abort(typeof params.reason === 'string' ? params.reason : 'cancelled by the requester');
 }
 
 /** Every request has one and few are cancelled; a real AbortSignal with a listener took a tenth of the time of a call. */

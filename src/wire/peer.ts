@@ -2,11 +2,10 @@
 import type { CancelSignal } from '../cancel-signal.ts';
 import { McpxError, messageOf, RPC_CODES, RpcError, toRpcError } from '../errors.ts';
 import { SlotMap } from '../slot-map.ts';
-import { IncomingCall } from './incoming-request.ts';
+import { cancel, IncomingCall } from './incoming-request.ts';
 import {
   type Id,
   INVALID_REQUEST,
-  isId,
   isRequest,
   isResponse,
   METHOD_NOT_FOUND,
@@ -132,6 +131,8 @@ export interface Peer {
   readonly pending: { ours: number; theirs: number };
 }
 
+type Answer = RpcResponse & { id: Id };
+
 export function createPeer(channel: Channel, handlers: PeerHandlers = {}): Peer {
   return new Connection(channel, handlers);
 }
@@ -215,19 +216,22 @@ class Connection implements Peer {
   }
 
   #serve(request: RpcRequest, origin: Id | undefined): void {
-    const refusal = objection(request, this.#theirs, this.#handlers);
-    if (refusal === undefined) void this.#answer(request, origin);
-    else this.#sendOrReport({ jsonrpc: '2.0', id: request.id, error: refusal });
+    const error = objection(request, this.#theirs, this.#handlers);
+    if (error === undefined) this.#begin(request, origin);
+    else this.#sendOrReport({ jsonrpc: '2.0', id: request.id, error });
   }
 
-  async #answer(request: RpcRequest, origin: Id | undefined): Promise<void> {
-    const { id } = request;
+  #begin(request: RpcRequest, origin: Id | undefined): void {
     const attribution = this.#calls.attribution(origin);
     const incoming = new IncomingCall(request, this.#trySend, { origin, attribution });
-    this.#theirs.set(id, incoming);
+    this.#theirs.set(request.id, incoming);
     // The peer cannot respond while it waits for us, and a user may need time to answer.
-    const release = this.#calls.hold(origin);
-    let answer: RpcResponse & { id: Id };
+    void this.#answer(request, incoming, this.#calls.hold(origin));
+  }
+
+  async #answer(request: RpcRequest, incoming: IncomingCall, release: () => void): Promise<void> {
+    const { id } = request;
+    let answer: Answer;
     try {
       const result = await answerTo(this.#handlers, request, incoming);
       answer = { jsonrpc: '2.0', id, result: result === undefined ? {} : result };
@@ -238,7 +242,7 @@ class Connection implements Peer {
     this.#reply(incoming, answer);
   }
 
-  #reply(incoming: IncomingCall, answer: RpcResponse & { id: Id }): void {
+  #reply(incoming: IncomingCall, answer: Answer): void {
     // A cancelled request gets no response, and its id may be in use again.
     if (this.#theirs.get(answer.id) !== incoming) return;
     this.#theirs.delete(answer.id);
@@ -274,15 +278,6 @@ function objection(
   if (theirs.has(id)) return { code: INVALID_REQUEST, message: `request id ${JSON.stringify(id)} is in use` };
   if (maxIncoming === undefined || theirs.size < maxIncoming) return undefined;
   return { code: RPC_CODES.overloaded, message: `${maxIncoming} requests are under way already` };
-}
-
-/** Aborts the request that a cancellation names; an unknown or answered one is ignored. */
-function cancel(theirs: SlotMap<IncomingCall>, params: Params): void {
-  if (!isId(params.requestId)) return;
-  const incoming = theirs.get(params.requestId);
-  if (!incoming) return;
-  theirs.delete(params.requestId);
-  incoming.abort(typeof params.reason === 'string' ? params.reason : 'cancelled by the requester');
 }
 
 function gone(subject: string, cause: Error | undefined): McpxError {

@@ -2,13 +2,20 @@
 import { expect, test } from 'vitest';
 import { measureCallCost, measureStartWrites } from '../../scripts/shape/call.mjs';
 
-/** Functions of mcpx that run, and bytes that are allocated, per call: about a tenth more than measured. */
+/**
+ * Functions of mcpx that run, and bytes that are allocated, per call. The functions of two runs differ by less than one,
+ * and the bytes, which are sampled, by up to 7 %: the limits are 3 and 10 % above the measured 350, 493, 15,300 and
+ * 23,000.
+ */
 const LIMITS = {
-  aggregate: { functions: 430, bytes: 20_000 },
-  compact: { functions: 585, bytes: 27_000 },
+  aggregate: { functions: 360, bytes: 16_800 },
+  compact: { functions: 508, bytes: 25_300 },
 } as const;
-/** Bytes written to files per server: its catalog, the record of its process, and a part of what all servers share. */
-const WRITTEN = { first: 2000, second: 400 };
+/**
+ * Bytes that a start writes to files: the catalogs and the records of the processes, and the next start only the records.
+ * Measured are 1,936 and 300; process ids have different lengths.
+ */
+const WRITTEN = { first: 2200, second: 400 };
 const SERVERS = 5;
 
 for (const front of ['aggregate', 'compact'] as const) {
@@ -25,6 +32,6 @@ for (const front of ['aggregate', 'compact'] as const) {
 test('a start writes little to disk, and hardly anything with a known catalog', async () => {
   const { first, second } = await measureStartWrites(SERVERS);
   expect(first).toBeGreaterThan(0);
-  expect(first).toBeLessThan(WRITTEN.first * SERVERS);
-  expect(second).toBeLessThan(WRITTEN.second * SERVERS);
+  expect(first).toBeLessThan(WRITTEN.first);
+  expect(second).toBeLessThan(WRITTEN.second);
 });

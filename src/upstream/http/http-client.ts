@@ -243,16 +243,14 @@ export function textOf(chunks: readonly Buffer[]): string {
 }
 
 /** Reads the whole body, at most `maxBytes`. */
-export async function readChunks(response: IncomingMessage, maxBytes: number, name: string): Promise<Buffer[]> {
+export function readChunks(response: IncomingMessage, maxBytes: number, name: string): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let size = 0;
-  await consume(response, (chunk) => {
+  const take = (chunk: Buffer) => {
     size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
-    else
-      response.destroy(
-        new McpxError('protocol', `server "${name}" sent an answer over the limit of ${maxBytes} bytes`),
-      );
-  });
-  return chunks;
+    if (size > maxBytes)
+      throw new McpxError('protocol', `server "${name}" sent an answer over the limit of ${maxBytes} bytes`);
+    chunks.push(chunk);
+  };
+  return consume(response, take).then(() => chunks);
 }
