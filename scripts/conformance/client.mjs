@@ -63,7 +63,7 @@ async function signIn(home, more) {
 
 /** The options of the command that a message names; undefined if it names none. */
 function namedSignIn(text) {
-  const [, scope] = /mcpx login suite(?: --scope "([^"]+)")?/.exec(text) ?? [undefined, null];
+  const [, scope] = /mcpx login suite(?: --config \S+)*(?: --scope "([^"]+)")?/.exec(text) ?? [undefined, null];
   if (scope === null) return undefined;
   return scope === undefined ? [] : ['--scope', scope];
 }

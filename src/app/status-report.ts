@@ -2,7 +2,6 @@
 import type { ServerEntry } from '../catalog/catalog.ts';
 import { unansweredLists } from '../catalog/list-requests.ts';
 import { type Config, mainProfile, type Profile, type Settings } from '../config/config.ts';
-import { usualFile } from '../config/paths.ts';
 import { messageOf } from '../errors.ts';
 import type { ServerStatus, Status } from '../listen/app-api.ts';
 import { describeSavings, type Ledger } from '../observe/savings-totals.ts';
@@ -10,6 +9,7 @@ import { type Access, accessOf, createAccess, narrowAccess } from '../policy/acc
 import { mayUseProfile, type Principal } from '../policy/auth.ts';
 import type { ConnectionState } from '../upstream/connection-interface.ts';
 import { VERSION } from '../version.ts';
+import { configOptions } from './config-options.ts';
 import { conflictsOf } from './name-conflicts.ts';
 import { type Counts, liveCall, maySeeCall, seesAll } from './observers.ts';
 import type { ProfileRuntime } from './profile.ts';
@@ -66,18 +66,13 @@ function visibleServers(
 
 /** Returns the shell command that checks a server. Only admins see the paths of config files. */
 function checkOf(config: Config, { name }: Profile, principal: Principal | undefined): string {
-  const isUsual = config.files.length === 1 && config.files[0] === usualFile();
-  const files = isUsual || principal?.admin === false ? [] : config.files;
-  const options = [...files.map((file) => `--config ${shellWord(file)}`), ...profileOption(config, name)];
+  const files = principal?.admin === false ? [] : configOptions(config);
+  const options = [...files, ...profileOption(config, name)];
   return ['mcpx tools', ...options].join(' ');
 }
 
 function profileOption(config: Config, name: string): string[] {
   return mainProfile({ profiles: config.profiles })?.name === name ? [] : [`--profile ${name}`];
-}
-
-function shellWord(text: string): string {
-  return /^[\w./\\:@~+-]+$/.test(text) ? text : `"${text}"`;
 }
 
 function serverStatus(

@@ -1,7 +1,9 @@
 /** Shared by all commands: loads the config, and runs an App for the duration of the command. */
+
 import { accessSync, constants } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type App, createApp } from '../app/app.ts';
+import { configOptions } from '../app/config-options.ts';
 import { createCatalogStore, readOnly, writeOnly } from '../catalog/catalog-store.ts';
 import { createFailureStore } from '../catalog/failure-store.ts';
 import { createLockFile, type LockFile } from '../catalog/pins/lock-file.ts';
@@ -101,6 +103,12 @@ interface OpenOptions {
   resumable?: boolean;
 }
 
+/** Returns the options of commands in errors. Clients with a token may not know the paths of config files. */
+function optionsFor(config: Config): string[] {
+  const { tokens, oauth } = config.settings.http.auth;
+  return tokens.length > 0 || oauth.mode !== 'off' ? [] : configOptions(config);
+}
+
 /** Creates the App of a config, with its catalogs on disk. The demo writes no files. */
 export function openApp(
   config: Config,
@@ -110,7 +118,7 @@ export function openApp(
   const told = attended && { attended };
   if (config.files.length === 0) return createApp(config, { log });
   const home = homeFolder(environmentOf());
-  const oauth = createOAuth({ file: tokensFile(environmentOf()), log });
+  const oauth = createOAuth({ file: tokensFile(environmentOf()), log, options: optionsFor(config) });
   const stored = createCatalogStore({ folder: join(home, 'cache'), log });
   const store = catalogs === 'stored' ? stored : writeOnly(stored);
   const problem = unwritable(home);

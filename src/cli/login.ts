@@ -1,5 +1,6 @@
 /** `mcpx login <server>`: signs in to a server with OAuth. `mcpx login --list` shows who is signed in. */
 import { accessTo } from '../app/begin-sign-in.ts';
+import { configOptions } from '../app/config-options.ts';
 import type { RemoteServer } from '../config/config.ts';
 import { environmentOf } from '../config/environment.ts';
 import { tokensFile } from '../config/paths.ts';
@@ -37,7 +38,8 @@ export function openSignIn(
   { flags }: Pick<Invocation, 'flags'>,
   name: string | undefined,
 ): { server: ServerAccess; oauth: OAuth } {
-  const { settings, profiles } = readConfig(flags);
+  const config = readConfig(flags);
+  const { settings, profiles } = config;
   const profile = flags.value('profile');
   const specs = profiles
     .filter((one) => profile === undefined || one.name === profile)
@@ -57,7 +59,8 @@ export function openSignIn(
       hint: close === undefined ? 'mcpx list' : `mcpx login ${close}`,
     });
   }
-  const oauth = createOAuth({ file: tokensFile(environmentOf()), log: createLog({ ...settings.log, level: 'warn' }) });
+  const log = createLog({ ...settings.log, level: 'warn' });
+  const oauth = createOAuth({ file: tokensFile(environmentOf()), log, options: configOptions(config) });
   // A file that cannot be read is reported before the user signs in.
   oauth.tokens.all();
   return { server: accessTo(spec, settings, flags.value('scope')), oauth };

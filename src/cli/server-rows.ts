@@ -1,6 +1,8 @@
 /** The configured servers as rows of `mcpx list`: their stored lists and last failures, without starting any. */
+
 import { join } from 'node:path';
 import { accessTo } from '../app/begin-sign-in.ts';
+import { configOptions } from '../app/config-options.ts';
 import type { ServerEntry } from '../catalog/catalog.ts';
 import { type CatalogStore, createCatalogStore, NO_STORE } from '../catalog/catalog-store.ts';
 import { createFailureStore, type StoredFailure } from '../catalog/failure-store.ts';
@@ -58,9 +60,10 @@ export function serverRows(config: Config, checked?: ReadonlyMap<ServerSpec, Ser
 }
 
 /** Returns what is on disk. The demo stores nothing. */
-function storedFacts({ files, settings }: Config): Pick<Facts, 'store' | 'failureOf' | 'signInOf'> {
+function storedFacts(config: Config): Pick<Facts, 'store' | 'failureOf' | 'signInOf'> {
+  const { files, settings } = config;
   const log = createLog({ ...settings.log, level: 'warn' });
-  const oauth = createOAuth({ file: tokensFile(environmentOf()), log });
+  const oauth = createOAuth({ file: tokensFile(environmentOf()), log, options: configOptions(config) });
   const folder = join(homeFolder(environmentOf()), 'cache');
   return {
     store: files.length === 0 ? NO_STORE : createCatalogStore({ folder, log }),

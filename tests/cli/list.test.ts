@@ -69,7 +69,10 @@ test('the state of each server is remembered, and --check ends with one line and
   expect(shown.stdout).toContain('no database');
   expect(await mcpx('list', '--config', file, '--json')).toBe(0);
   expect(rows().map(({ state }) => state)).toEqual(['worked', 'failed', 'sign-in', 'incomplete', 'disabled']);
-  expect(rows()[2]).toMatchObject({ signIn: 'mcpx login remote', error: 'server "remote" needs sign-in' });
+  expect(rows()[2]).toMatchObject({
+    signIn: `mcpx login remote --config ${file}`,
+    error: 'server "remote" needs sign-in',
+  });
   expect(rows()[0]).toMatchObject({ tools: expect.any(Number), at: expect.stringMatching(/^\d{4}-/) });
 });
 

@@ -193,7 +193,7 @@ describe('login --device', () => {
     const place = placeOf(world);
     const { code, stdout, stderr } = await run(login(place), place);
     expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toContain('hint: mcpx login docs --no-browser');
+    expect(stderr).toMatch(/hint: mcpx login docs --config \S+ --no-browser/);
   });
 
   test('Ctrl-C ends the wait with 130', async () => {

@@ -109,7 +109,8 @@ test('exec in a shell exits with 3 and the command; login --list and logout tell
   const config = ['--config', join(place.cwd, 'mcp.json')];
   const refused = await run(['exec', 'docs.whoami', ...config], place);
   expect([refused.code, refused.stdout]).toEqual([3, '']);
-  expect(refused.stderr).toContain('hint: mcpx login docs');
+  // The command works as it is: it names the config of this one.
+  expect(refused.stderr).toContain(`hint: mcpx login docs --config ${join(place.cwd, 'mcp.json')}\n`);
   await login(place);
   expect((await run(['exec', 'docs.whoami', ...config], place)).stdout).toBe('signed in as ada\n');
   const list = await run(['login', '--list'], place);
@@ -129,7 +130,9 @@ test('the list of tools and the status name the sign-in that is needed', async (
   expect(list.stderr).toContain('mcpx login docs');
   place.file('oauth.json', { mcpServers: { docs: { type: 'http', url: world.url, oauth: {} } } });
   const configured = await run(['list', '--config', join(place.cwd, 'oauth.json')], place);
-  expect(configured.stdout).toMatch(/^docs +http +needs sign-in +– .*\n {4}hint: mcpx login docs$/m);
+  expect(configured.stdout).toMatch(
+    /^docs +http +needs sign-in +– .*\n {4}hint: mcpx login docs --config \S+oauth\.json$/m,
+  );
   const gateway = start(['serve', join(place.cwd, 'mcp.json'), '--http', '127.0.0.1:0'], place);
   const [, url = ''] = (await gateway.wrote('stderr', /listening on (http:\S+)\/mcp/)) as RegExpExecArray;
   await fetch(`${url}/api/default/tools/docs/whoami`, { method: 'POST', body: '{}' });

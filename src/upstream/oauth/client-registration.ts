@@ -3,13 +3,12 @@ import * as oauth from 'oauth4webapi';
 import { McpxError } from '../../errors.ts';
 import type { Discovered } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { describeOAuthError } from './oauth-errors.ts';
+import { describeOAuthError, type NamedServer } from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import { bodyOf } from './response-body.ts';
 import type { SignIn, StoredClient } from './token-file.ts';
 
-export interface IdentifyRequest {
-  name: string;
+export interface IdentifyRequest extends NamedServer {
   discovered: Discovered;
   settings: OAuthSettings;
   redirectUri: string;
@@ -69,7 +68,14 @@ function secretMethod({ token_endpoint_auth_methods_supported: methods }: oauth.
   return post ? 'client_secret_post' : 'client_secret_basic';
 }
 
-async function register({ name, discovered, redirectUri, scope, fetch }: IdentifyRequest): Promise<StoredClient> {
+async function register({
+  name,
+  login,
+  discovered,
+  redirectUri,
+  scope,
+  fetch,
+}: IdentifyRequest): Promise<StoredClient> {
   const { server } = discovered;
   if (server.registration_endpoint === undefined) {
     const message = `the authorization server of "${name}" does not register clients`;
@@ -98,7 +104,7 @@ async function register({ name, discovered, redirectUri, scope, fetch }: Identif
     return { id: client.client_id, ...secret, auth, registered: true, redirectUri, ...scopes };
   } catch (error) {
     if (discovered.isAssumed) throw withoutOAuth(name, error);
-    throw describeOAuthError(error, name, 'the registration at the authorization server');
+    throw describeOAuthError(error, { name, login }, 'the registration at the authorization server');
   }
 }
 

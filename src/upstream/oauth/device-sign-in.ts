@@ -5,7 +5,7 @@ import { asName } from '../../render/text.ts';
 import { checkIssuer, clientAuthentication, identifyClient, requestOptions } from './client-registration.ts';
 import { discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
+import { describeOAuthError, type NamedServer, signInNeeded } from './oauth-errors.ts';
 import { bodyOf, tokenResponse } from './response-body.ts';
 import { registeredAt, type SignInRequest, scopeOf, store } from './sign-in.ts';
 import type { SignIn } from './token-file.ts';
@@ -24,31 +24,41 @@ const MAX_PATIENCE = 3600;
 
 /** Begins a sign-in on another device. */
 export async function beginDeviceSignIn(request: SignInRequest, signal: AbortSignal): Promise<DeviceSignIn> {
-  const { name, settings, fetch, tokens } = request;
+  const { name, login, settings, fetch, tokens } = request;
   const discovered = await discover(request);
   const { server, resource } = discovered;
   if (server.device_authorization_endpoint === undefined)
     throw new McpxError('auth', `the authorization server of "${name}" does not offer the device grant`, {
-      hint: `mcpx login ${name} --no-browser`,
+      hint: `${login} --no-browser`,
     });
   const scope = scopeOf(request, discovered);
   const earlier = tokens.find(request.url, settings.clientId);
   checkIssuer(settings, { server, earlier, name });
   const registered = registeredAt(discovered, earlier);
   const redirectUri = registered?.redirectUri ?? 'http://127.0.0.1/callback';
-  const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
+  const client = await identifyClient({ name, login, discovered, settings, redirectUri, registered, scope, fetch });
   if (client === registered) await tokens.doubt(request.url, client);
   const known = { client_id: client.id };
   const authentication = await clientAuthentication(client, settings.privateKey);
   const parameters = { resource, ...(scope !== undefined && { scope }) };
   const options = requestOptions(fetch);
-  const describe = (error: unknown) => describeOAuthError(error, name, 'the sign-in', [client.secret ?? '']);
+  const describe = (error: unknown) => describeOAuthError(error, request, 'the sign-in', [client.secret ?? '']);
   try {
     const response = await oauth.deviceAuthorizationRequest(server, known, authentication, parameters, options);
     const device = await oauth.processDeviceAuthorizationResponse(server, known, response);
     const page = pageOf(device, request);
     const poll = async () => {
-      const received = await pollDevice({ name, server, known, authentication, device, resource, fetch, signal });
+      const received = await pollDevice({
+        name,
+        login,
+        server,
+        known,
+        authentication,
+        device,
+        resource,
+        fetch,
+        signal,
+      });
       return store(request, discovered, client, storedTokens(received, scope));
     };
     const done = poll().catch((error) => Promise.reject(describe(error)));
@@ -70,8 +80,7 @@ function pageOf(
   return page;
 }
 
-interface Poll {
-  name: string;
+interface Poll extends NamedServer {
   server: oauth.AuthorizationServer;
   known: oauth.Client;
   authentication: oauth.ClientAuth;
@@ -83,7 +92,7 @@ interface Poll {
 
 async function pollDevice(poll: Poll): Promise<oauth.TokenEndpointResponse> {
   const { setTimeout: sleep } = await import('node:timers/promises');
-  const { name, server, known, authentication, device, resource, fetch, signal } = poll;
+  const { server, known, authentication, device, resource, fetch, signal } = poll;
   const options = { ...requestOptions(fetch), additionalParameters: { resource }, signal };
   const end = performance.now() + Math.min(device.expires_in, MAX_PATIENCE) * 1000;
   let seconds = bounded(device.interval ?? INTERVAL.default);
@@ -95,7 +104,7 @@ async function pollDevice(poll: Poll): Promise<oauth.TokenEndpointResponse> {
     else if (body?.error !== 'authorization_pending')
       return oauth.processDeviceCodeResponse(server, known, await tokenResponse(response));
   }
-  throw signInNeeded(name, 'was not signed in to in time');
+  throw signInNeeded(poll, 'was not signed in to in time');
 }
 
 /** A timer of Node with a longer delay than it can hold fires at once. */

@@ -7,7 +7,7 @@ import { type Challenge, parseChallenge } from './challenge.ts';
 import type { DeviceSignIn } from './device-sign-in.ts';
 import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts';
 import { createNetworkGuard, type NetworkGuard } from './network-guard.ts';
-import { describeOAuthError, loginCommand, signInNeeded } from './oauth-errors.ts';
+import { describeOAuthError, loginCommand, type NamedServer, signInNeeded } from './oauth-errors.ts';
 import { type OAuthSettings, readOAuthSettings } from './oauth-settings.ts';
 import { probeChallenge } from './probe-challenge.ts';
 import { isMachine, RenewalSchedule, type Renewals } from './renewal-schedule.ts';
@@ -19,6 +19,8 @@ import type { SignIn, StoredTokens, TokenFile } from './token-file.ts';
 export interface OAuthDeps extends Renewals {
   tokens: TokenFile;
   log: Pick<Log, 'warn' | 'debug'>;
+  /** The options with which commands find the config. */
+  options: readonly string[];
   watch: Pick<SignInWatch, 'wait'>;
 }
 
@@ -41,6 +43,7 @@ export function createOAuthAuthorization(server: ServerAccess, deps: OAuthDeps):
 class UserAuthorization implements OAuthAuthorization {
   readonly #server: ServerAccess;
   readonly #deps: OAuthDeps;
+  readonly #named: NamedServer;
   readonly #settings: OAuthSettings;
   /** The configured headers, which are sent with and without a token. */
   readonly #fixed: Authorization;
@@ -67,7 +70,8 @@ class UserAuthorization implements OAuthAuthorization {
     this.#guard = createNetworkGuard(url, name);
     this.#fetch = createGuardedFetch({ guard: this.#guard, name });
     this.#stored = createStoredSignIn(tokens, { url, clientId: this.#settings.clientId });
-    const request = { name, url, settings: this.#settings, tokens, fetch: this.#fetch, log };
+    this.#named = { name, login: loginCommand(name, deps.options) };
+    const request = { ...this.#named, url, settings: this.#settings, tokens, fetch: this.#fetch, log };
     this.#schedule = new RenewalSchedule({ request, stored: this.#stored, renewals, timers, log });
   }
 
@@ -114,7 +118,7 @@ class UserAuthorization implements OAuthAuthorization {
   error(status: number): McpxError {
     if (status === 401) this.#waitForSignIn(this.#refusedToken);
     if (this.#failure !== undefined) return this.#failure;
-    if (status === 401) return signInError(this.#server.name, this.#stored.recent());
+    if (status === 401) return signInError(this.#named, this.#stored.recent());
     if (this.#challenge.error === 'insufficient_scope') return this.#scopeError();
     return this.#fixed.error(status);
   }
@@ -142,7 +146,7 @@ class UserAuthorization implements OAuthAuthorization {
     await this.#deps.tokens.remove(signIn);
     return revokeTokens({ signIn, settings: this.#settings, fetch: this.#fetch }).then(
       () => 'revoked' as const,
-      (error: unknown) => describeOAuthError(error, this.#server.name, 'the revocation'),
+      (error: unknown) => describeOAuthError(error, this.#named, 'the revocation'),
     );
   }
 
@@ -154,12 +158,12 @@ class UserAuthorization implements OAuthAuthorization {
 
   /** The challenge names the metadata and the scopes, so a server that has not refused a request yet is asked. */
   async #signInRequest(): Promise<SignInRequest> {
-    const { name, url } = this.#server;
+    const { url } = this.#server;
     if (Object.keys(this.#challenge).length === 0) this.#challenge = await probeChallenge(this.#server, this.#fixed);
     const scope = this.#neededScope();
     const challenge = { ...this.#challenge, ...(scope !== '' && { scope }) };
     const [settings, fetch, guard] = [this.#settings, this.#fetch, this.#guard];
-    return { name, url, settings, challenge, tokens: this.#deps.tokens, fetch, guard };
+    return { ...this.#named, url, settings, challenge, tokens: this.#deps.tokens, fetch, guard };
   }
 
   #waitForSignIn(refused: string | undefined): void {
@@ -178,15 +182,15 @@ class UserAuthorization implements OAuthAuthorization {
     const { name } = this.#server;
     const { scope } = this.#challenge;
     const needed = scope === undefined ? undefined : this.#neededScope();
-    const hint = `${loginCommand(name)}${needed === undefined ? '' : ` --scope "${needed}"`}`;
+    const hint = `${this.#named.login}${needed === undefined ? '' : ` --scope "${needed}"`}`;
     const message = `server "${name}" needs more permissions${scope === undefined ? '' : ` (${scope})`}`;
     return new McpxError('auth', message, { hint, data: { signIn: name, scope: needed } satisfies SignInData });
   }
 }
 
-function signInError(name: string, signIn: SignIn | undefined): McpxError {
-  if (signIn?.ended !== undefined) return signInNeeded(name, `needs a new sign-in: ${signIn.ended}`);
-  return signInNeeded(name, signIn?.tokens === undefined ? undefined : 'no longer accepts the sign-in');
+function signInError(named: NamedServer, signIn: SignIn | undefined): McpxError {
+  if (signIn?.ended !== undefined) return signInNeeded(named, `needs a new sign-in: ${signIn.ended}`);
+  return signInNeeded(named, signIn?.tokens === undefined ? undefined : 'no longer accepts the sign-in');
 }
 
 function isExpired({ expiresAt }: StoredTokens): boolean {

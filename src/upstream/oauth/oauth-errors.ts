@@ -2,14 +2,21 @@
 import type * as oauth from 'oauth4webapi';
 import { McpxError } from '../../errors.ts';
 
-/** Returns the command that signs in to a server. */
-export function loginCommand(name: string): string {
-  return `mcpx login ${/^[\w.-]+$/.test(name) ? name : JSON.stringify(name)}`;
+/** A server as errors name it. */
+export interface NamedServer {
+  name: string;
+  /** The command that signs in to it. */
+  login: string;
+}
+
+/** Returns the command that signs in to a server. `options` are those that find its config, such as `--config x.json`. */
+export function loginCommand(name: string, options: readonly string[] = []): string {
+  return ['mcpx login', /^[\w.-]+$/.test(name) ? name : JSON.stringify(name), ...options].join(' ');
 }
 
 /** Returns the error for a server that needs a sign-in. `data.signIn` tells fronts that a sign-in page can be offered. */
-export function signInNeeded(name: string, why = 'needs sign-in'): McpxError {
-  return new McpxError('auth', `server "${name}" ${why}`, { hint: loginCommand(name), data: { signIn: name } });
+export function signInNeeded({ name, login }: NamedServer, why = 'needs sign-in'): McpxError {
+  return new McpxError('auth', `server "${name}" ${why}`, { hint: login, data: { signIn: name } });
 }
 
 /** Returns the OAuth error code in a response of the authorization server, such as `invalid_grant`. */
@@ -32,7 +39,12 @@ export function endsGrantOnly(error: unknown): boolean {
 }
 
 /** Describes a failed step of the sign-in. `sent` are the secrets of the request: some servers quote what they got. */
-export function describeOAuthError(error: unknown, name: string, step: string, sent: string[] = []): McpxError {
+export function describeOAuthError(
+  error: unknown,
+  { name, login }: NamedServer,
+  step: string,
+  sent: string[] = [],
+): McpxError {
   if (error instanceof McpxError) return error;
   const code = oauthErrorCode(error);
   const { error_description: said } = error as Partial<oauth.ResponseBodyError>;
@@ -40,7 +52,7 @@ export function describeOAuthError(error: unknown, name: string, step: string, s
   const status = statusOf(error);
   const why = code !== undefined ? `"${code}"${words}` : status === undefined ? plainReason(error) : `HTTP ${status}`;
   const message = `${step} of server "${name}" failed: the authorization server answered ${why}`;
-  return new McpxError('auth', message, { hint: loginCommand(name) });
+  return new McpxError('auth', message, { hint: login });
 }
 
 function statusOf(error: unknown): number | undefined {

@@ -32,12 +32,14 @@ export interface OAuthOptions {
   /** The file with the tokens. */
   file: string;
   log: Pick<Log, 'warn' | 'debug'>;
+  /** The options with which commands find the config. */
+  options?: readonly string[];
 }
 
-export function createOAuth({ file, log }: OAuthOptions): OAuth {
+export function createOAuth({ file, log, options = [] }: OAuthOptions): OAuth {
   const tokens = createTokenFile(file, log);
   const watch = createSignInWatch();
-  const deps: OAuthDeps = { tokens, log, renewals: new Map(), timers: new Map(), watch };
+  const deps: OAuthDeps = { tokens, log, options, renewals: new Map(), timers: new Map(), watch };
   const helped = createHeaderPrograms();
   const signInOf = (server: ServerAccess) => createOAuthAuthorization(server, deps);
   return {
@@ -53,7 +55,7 @@ export function createOAuth({ file, log }: OAuthOptions): OAuth {
       if (hasCredentials(server) || server.helper !== undefined || grant === 'client_credentials') return undefined;
       const signIn = tokens.find(server.url, clientId);
       const isKnown = server.oauth !== undefined || signIn !== undefined;
-      return isKnown && signIn?.tokens === undefined ? loginCommand(server.name) : undefined;
+      return isKnown && signIn?.tokens === undefined ? loginCommand(server.name, options) : undefined;
     },
     onSignIn: watch.onSignIn,
     stop() {

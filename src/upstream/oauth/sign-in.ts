@@ -7,14 +7,13 @@ import { checkIssuer, clientAuthentication, identifyClient, requestOptions } fro
 import { type Discovered, discover } from './discovery.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import type { NetworkGuard } from './network-guard.ts';
-import { describeOAuthError, signInNeeded } from './oauth-errors.ts';
+import { describeOAuthError, type NamedServer, signInNeeded } from './oauth-errors.ts';
 import type { OAuthSettings } from './oauth-settings.ts';
 import { tokenResponse } from './response-body.ts';
 import type { SignIn, StoredClient, StoredTokens, TokenFile } from './token-file.ts';
 import { storedTokens } from './token-requests.ts';
 
-export interface SignInRequest {
-  name: string;
+export interface SignInRequest extends NamedServer {
   url: string;
   settings: OAuthSettings;
   /** The challenge of the server, if it has refused a request. */
@@ -45,7 +44,7 @@ export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn
   const endpoint = checkFlow(discovered, request);
   const state = oauth.generateRandomState();
   const verifier = oauth.generateRandomCodeVerifier();
-  const { settings, tokens, url, name, fetch } = request;
+  const { settings, tokens, url, name, login, fetch } = request;
   const earlier = tokens.find(url, settings.clientId);
   checkIssuer(settings, { server: discovered.server, earlier, name });
   const registered = registeredAt(discovered, earlier);
@@ -55,7 +54,7 @@ export async function beginSignIn(request: SignInRequest): Promise<PendingSignIn
   try {
     const { redirectUri } = callback;
     const scope = scopeOf(request, discovered);
-    const client = await identifyClient({ name, discovered, settings, redirectUri, registered, scope, fetch });
+    const client = await identifyClient({ name, login, discovered, settings, redirectUri, registered, scope, fetch });
     if (client === registered) await tokens.doubt(url, client);
     const page = await authorizationUrl({ endpoint, discovered, client, redirectUri, scope, state, verifier });
     return pending({ request, discovered, client, callback, scope, state, verifier }, page);
@@ -92,7 +91,7 @@ function pending(flow: Flow, page: string): PendingSignIn {
     resolvePasted = resolve;
     stop = reject;
   });
-  const timer = setTimeout(() => stop(signInNeeded(name, 'was not signed in to in time')), PATIENCE);
+  const timer = setTimeout(() => stop(signInNeeded(request, 'was not signed in to in time')), PATIENCE);
   const done = Promise.race([callback.parameters, pasted])
     .then((parameters) => complete(flow, parameters))
     .finally(() => {
@@ -172,7 +171,7 @@ async function authorizationUrl(parts: {
 async function complete(flow: Flow, parameters: URLSearchParams): Promise<SignIn> {
   const { discovered, client, callback, state, verifier, request } = flow;
   const { server, resource } = discovered;
-  const { name, settings, fetch } = request;
+  const { settings, fetch } = request;
   const known = { client_id: client.id };
   try {
     const valid = oauth.validateAuthResponse(server, known, parameters, state);
@@ -185,7 +184,7 @@ async function complete(flow: Flow, parameters: URLSearchParams): Promise<SignIn
     return await store(request, discovered, client, storedTokens(answer, flow.scope));
   } catch (error) {
     const sent = [parameters.get('code') ?? '', verifier, client.secret ?? ''];
-    throw describeOAuthError(error, name, 'the sign-in', sent);
+    throw describeOAuthError(error, request, 'the sign-in', sent);
   }
 }
 

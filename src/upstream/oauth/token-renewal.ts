@@ -7,7 +7,7 @@ import {
   describeOAuthError,
   endsGrantOnly,
   endsSignIn,
-  loginCommand,
+  type NamedServer,
   oauthErrorCode,
   signInNeeded,
 } from './oauth-errors.ts';
@@ -16,8 +16,7 @@ import { store } from './sign-in.ts';
 import type { SignIn, TokenFile } from './token-file.ts';
 import { clientCredentials, refreshTokens } from './token-requests.ts';
 
-export interface RenewRequest {
-  name: string;
+export interface RenewRequest extends NamedServer {
   url: string;
   settings: OAuthSettings;
   tokens: TokenFile;
@@ -29,13 +28,14 @@ export interface RenewRequest {
 
 /** Returns a sign-in with other tokens than the stale ones. Throws McpxError with the command that signs in again. */
 export async function renewTokens(request: RenewRequest, signIn: SignIn): Promise<SignIn> {
-  const { tokens, name } = request;
+  const { tokens } = request;
   return tokens.exclusive(signIn, async () => {
     // Another process may have renewed them while this one waited for the lock.
     const current = findAgain(request) ?? signIn;
-    if (current.tokens === undefined) throw signInNeeded(name);
+    if (current.tokens === undefined) throw signInNeeded(request);
     if (current.tokens.access !== request.stale) return current;
-    if (current.tokens.refresh === undefined) throw signInNeeded(name, 'needs a new sign-in: the old one has expired');
+    if (current.tokens.refresh === undefined)
+      throw signInNeeded(request, 'needs a new sign-in: the old one has expired');
     return refresh(request, current);
   });
 }
@@ -49,14 +49,14 @@ async function refresh(request: RenewRequest, current: SignIn): Promise<SignIn> 
   } catch (error) {
     const { refresh = '' } = current.tokens ?? {};
     const sent = [refresh, current.client.secret ?? ''];
-    if (!endsSignIn(error)) throw describeOAuthError(error, name, 'the renewal of the sign-in', sent);
+    if (!endsSignIn(error)) throw describeOAuthError(error, request, 'the renewal of the sign-in', sent);
     const code = oauthErrorCode(error);
     const ended = `the authorization server refused to renew it: ${code}`;
     const { tokens: _, ...rest } = current;
     const client = endsGrantOnly(error) ? rest.client : { ...rest.client, doubtful: true };
     await tokens.put({ ...rest, client, ended });
-    log.warn(`the sign-in to server "${name}" has ended (${ended}); run ${loginCommand(name)}`);
-    throw signInNeeded(name, `needs a new sign-in: ${ended}`);
+    log.warn(`the sign-in to server "${name}" has ended (${ended}); run ${request.login}`);
+    throw signInNeeded(request, `needs a new sign-in: ${ended}`);
   }
 }
 
@@ -76,7 +76,7 @@ export async function obtainToken(request: RenewRequest): Promise<SignIn> {
       return store({ tokens }, discovered, client, received);
     });
   } catch (error) {
-    throw describeOAuthError(error, name, 'the sign-in with client credentials');
+    throw describeOAuthError(error, request, 'the sign-in with client credentials');
   }
 }
 
