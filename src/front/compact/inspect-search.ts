@@ -18,6 +18,8 @@ const NAME = 14;
 /** Number of tools that are shown with signature and first sentence, and the tokens of such a signature. */
 const IN_FULL = { hits: 3, signature: 90 };
 const MAX_LIMIT = 100;
+/** Estimated tokens of one of the nearest tools with its parameters. */
+const NEAREST = 40;
 /** Maximum characters of a tool's sentence. */
 const SENTENCE = 80;
 /** Maximum characters of the query that an answer repeats. */
@@ -94,9 +96,15 @@ function formsOf(hit: Hit, { schema, maxDescription }: Settings['compression']):
 /** Returns one line for a question of which no tool has enough. */
 function nothingFor(question: string, hits: Hit[], servers: ServerView[], configFile: string | undefined): string {
   const said = `no tool for "${cut(oneLine(clean(question)), QUOTED)}"`;
-  if (hits.length > 0) return `${said}; nearest: ${hits.map(nameOf).join(', ')}`;
+  if (hits.length > 0) return `${said}; nearest: ${hits.map(nearestForm).join(', ')}`;
   if (servers.length === 0) return `${said}: ${noServers(configFile)}`;
   return `${said}; the servers are: ${some(servers.map(({ name }) => name))}`;
+}
+
+/** Returns a name; of the first tools with short parameters, so that a call needs no look-up if one of them is the right one. */
+function nearestForm(hit: Hit, place: number): string {
+  const called = `${nameOf(hit)}(${parameterList(hit.tool.inputSchema)})`;
+  return place < IN_FULL.hits && estimateTokens(called) <= NEAREST ? called : nameOf(hit);
 }
 
 function nameOf({ server, tool }: Hit): string {

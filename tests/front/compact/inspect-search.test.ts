@@ -129,7 +129,7 @@ describe('inspect with a query', () => {
   test('names the nearest tools in one line where they cover little of the question', async () => {
     const { text: answer } = await open().inspect({ query: 'text of the xyzzy about qwrtp before frobnication' });
     expect(answer).toMatch(
-      /^no tool for "text of the xyzzy about qwrtp before frobnication"; nearest: [a-z]+\.\w+(?:, [a-z]+\.\w+)+\n$/,
+      /^no tool for "text of the xyzzy about qwrtp before frobnication"; nearest: [a-z]+\.\w+\([\w, ]*\)(?:, [a-z]+\.\w+(?:\([\w, ]*\))?)+\n$/,
     );
   });
 
