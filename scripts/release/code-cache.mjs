@@ -10,8 +10,11 @@ import { dirname } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { constants, Script } from 'node:vm';
 
-/** Optimizing compilers on threads, and bytecode that V8 drops if it was not used for a while. Both leave traces in the cache. */
-const BY_TIME = ['concurrent-recompilation', 'flush-bytecode'];
+/**
+ * Parts of V8 whose work depends on time, and leaves traces in the cache: compilers that start when a function is hot, some of them on
+ * threads, and the removal of bytecode that was not used for a while.
+ */
+const BY_TIME = ['sparkplug', 'maglev', 'turbofan', 'concurrent-recompilation', 'flush-bytecode'];
 
 const [, , app, output, ...args] = process.argv;
 const script = new Script(readFileSync(app, 'latin1'), {
