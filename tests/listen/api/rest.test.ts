@@ -174,7 +174,7 @@ describe('calls', () => {
   });
 
   test.each<[status: number, tool: string, body: unknown, words: unknown]>([
-    [404, 'nothing', {}, { code: 'not_found', hint: expect.stringContaining('its tools are') }],
+    [404, 'nothing', {}, { code: 'not_found', hint: expect.stringMatching(/^the nearest of \d+ are: \w+/) }],
     [422, 'calculate', { n: 'x' }, { code: 'arguments', problems: expect.any(Array) }],
     [424, 'calculate', { expression: '1 +' }, { isError: true }],
     [502, 'refuse', {}, { code: 'upstream', rpc: -32042 }],
