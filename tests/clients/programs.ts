@@ -92,6 +92,10 @@ export const claudeCode: Client = {
     DISABLE_AUTOUPDATER: '1',
     DISABLE_TELEMETRY: '1',
     DISABLE_ERROR_REPORTING: '1',
+    // On a busy machine its own 5 s end before mcpx has started, and the conversation begins without tools.
+    MCP_TIMEOUT: '60000',
+    MCP_CONNECT_TIMEOUT_MS: '60000',
+    CLAUDE_CODE_MCP_STARTUP_WAIT_MS: '60000',
   }),
   ask: (question) => ['-p', question, '--allowedTools', 'mcp__mcpx'],
 };
