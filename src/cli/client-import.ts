@@ -1,5 +1,5 @@
 /** Reads the files of clients, plans what an import adds to the config of mcpx, shows it and writes it. */
-import { installedPlaces } from '../client-config/client-places.ts';
+import { type ClientPlace, installedPlaces } from '../client-config/client-places.ts';
 import { CLIENT_IDS, type ClientId, clientNamed, rowOf } from '../client-config/client-table.ts';
 import type { FoundServer } from '../client-config/found-servers.ts';
 import { type ImportPlan, planImport } from '../client-config/import-plan.ts';
@@ -36,19 +36,35 @@ export function clientOf(name: string): ClientId {
   throw new McpxError('usage', `there is no client "${name}"`, { hint });
 }
 
+/** A file of a client that cannot be read. */
+export interface UnreadFile {
+  place: ClientPlace;
+  error: McpxError;
+}
+
 /** Reads every file of the clients. A file that cannot be read is reported, and the others are used. */
 export async function readClients(clients: readonly ClientId[]): Promise<ClientState[]> {
+  const { states, unread } = await readClientFiles(clients);
+  for (const { place, error } of unread) status.warn(`${rowOf(place.client).title} is left out: ${error.message}`);
+  return states;
+}
+
+/** Reads every file of the clients, and returns the files that cannot be read with their errors. */
+export async function readClientFiles(
+  clients: readonly ClientId[],
+): Promise<{ states: ClientState[]; unread: UnreadFile[] }> {
   const places = clients.flatMap((client) => installedPlaces(client, environmentOf()));
   const states: ClientState[] = [];
+  const unread: UnreadFile[] = [];
   for (const place of places) {
     try {
       states.push(await readClient(place));
     } catch (error) {
       if (!(error instanceof McpxError)) throw error;
-      status.warn(`${rowOf(place.client).title} is left out: ${error.message}`);
+      unread.push({ place, error });
     }
   }
-  return states;
+  return { states, unread };
 }
 
 /** Plans the import into the config that the options name. */

@@ -147,7 +147,11 @@ describe.skipIf(WINDOWS)('each finding has a command (needs a POSIX shell)', () 
     place.file('c.json', {
       mcpServers: {
         crash: { command: 'node', args: ['-e', needsVariable] },
-        slow: { command: 'node', args: [fixture('stdio.mjs'), 'late-init=4000'], startupTimeout: '0.3s' },
+        slow: {
+          command: 'sh',
+          args: ['-c', `echo loading >&2; exec node ${fixture('stdio.mjs')} late-init=4000`],
+          startupTimeout: '0.3s',
+        },
         noisy: { command: 'sh', args: ['-c', 'echo Welcome; sleep 30'], startupTimeout: '3s' },
         local: { command: 'local-server' },
         gone: { command: 'no-such-program-here' },
@@ -292,6 +296,36 @@ describe.skipIf(WINDOWS)('each finding has a command (needs a POSIX shell)', () 
     mend(findings[0]?.command ?? '', place);
     place.env.PATH = [join(place.cwd, 'bin'), '/usr/bin', '/bin'].join(delimiter);
     expect((await doctor(place, '-c', 'c.json')).findings).toEqual([]);
+  });
+
+  test('without mcpx on PATH every command names the executable; a silent program, an echo and a broken client file', async () => {
+    const place = emptyPlace();
+    place.env.PATH = ['/usr/bin', '/bin'].join(delimiter);
+    const cursor = join(place.env.HOME ?? '', '.cursor', 'mcp.json');
+    mkdirSync(dirname(cursor), { recursive: true });
+    writeFileSync(cursor, '{\n  "mcpServers": {\n');
+    place.file('c.json', {
+      mcpServers: {
+        silent: { command: 'sleep', args: ['30'], env: { API_KEY: 'hunter2' }, startupTimeout: '1s' },
+        echo: { command: 'cat', startupTimeout: '5s' },
+        crash: { command: 'sh', args: ['-c', 'echo broken >&2; exit 9'] },
+      },
+    });
+    const { findings } = await doctor(place, '-c', 'c.json', '--clients');
+    const named = findings.map(({ server, client, code, command }) => [server ?? client ?? '', code, command]);
+    expect(named).toEqual(
+      expect.arrayContaining([
+        ['silent', 'silent', "API_KEY='<value>' sleep 30"],
+        ['echo', 'noisy-stdout', expect.stringContaining('c.json')],
+        ['crash', 'exited', `${EXECUTABLE} logs crash --config c.json`],
+        ['cursor', 'file-unreadable', `\${EDITOR:-vi} +2 ${cursor}`],
+      ]),
+    );
+    expect(findings.find(({ server }) => server === 'echo')?.message).toBe(
+      'server "echo" sends its input back, so it is not an MCP server',
+    );
+    const crash = findings.find(({ server }) => server === 'crash')?.command ?? '';
+    expect(execFileSync('sh', ['-c', crash], { cwd: place.cwd, env: place.env, encoding: 'utf8' })).toContain('broken');
   });
 
   test('a home that is a file is moved away', async () => {

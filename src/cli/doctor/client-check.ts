@@ -7,22 +7,26 @@ import { planImport } from '../../client-config/import-plan.ts';
 import type { ClientState } from '../../client-config/setup-plan.ts';
 import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
-import type { JsonRecord } from '../../config/json-data.ts';
-import { readClients } from '../client-import.ts';
+import { isRecord, type JsonRecord } from '../../config/json-data.ts';
+import { codeOf } from '../../files.ts';
+import { readClientFiles, type UnreadFile } from '../client-import.ts';
 import type { Flags } from '../command.ts';
-import { type Examined, type Finding, ownCommand } from './finding.ts';
+import { shellWord } from '../shell-word.ts';
+import { type Examined, editorCommand, type Finding, ownCommand } from './finding.ts';
 
 export async function checkClients(config: Config | undefined, flags: Flags, world: Environment): Promise<Examined> {
   const clients = installedClients(world);
   if (clients.length === 0) return { facts: ['no client was found'], findings: [] };
-  const states = await readClients(clients);
+  const { states, unread } = await readClientFiles(clients);
   const present = [...new Set(config?.profiles.flatMap(({ servers }) => servers) ?? [])];
   const found = states.flatMap(({ servers }) => servers);
   const known = new Set(planImport(found, { present, world, movesSecrets: false }).known.map((one) => one.found));
   const examined = clients.map((client) => {
     const own = states.filter(({ place }) => place.client === client);
     const twice = own.flatMap(({ servers }) => servers.filter((server) => known.has(server)).map(({ name }) => name));
-    return { fact: describe(client, own), findings: findingsOf(client, own, { twice: [...new Set(twice)], flags }) };
+    const closed = unread.filter(({ place }) => place.client === client);
+    const findings = findingsOf(client, own, { twice: [...new Set(twice)], flags });
+    return { fact: describe(client, own), findings: [...closed.map((one) => unreadFinding(one, world)), ...findings] };
   });
   return { facts: examined.map(({ fact }) => fact), findings: examined.flatMap(({ findings }) => findings) };
 }
@@ -68,6 +72,23 @@ function findingsOf(
       command: ownCommand(flags, 'setup', client, '--replace'),
     });
   return findings;
+}
+
+function unreadFinding({ place, error }: UnreadFile, { platform }: Environment): Finding {
+  const { file, client } = place;
+  const line = isRecord(error.data) && typeof error.data.line === 'number' ? error.data.line : undefined;
+  return {
+    ...{ area: 'clients', client, code: 'file-unreadable', level: 'error' },
+    message: `a config file of ${rowOf(client).title} cannot be used`,
+    reason: error.message.split('\n')[0] ?? '',
+    command: accessCommand(file, codeOf(error.cause), platform) ?? editorCommand(file, line, platform),
+  };
+}
+
+/** Returns the command that makes a file readable; undefined if its rights are not the cause. */
+function accessCommand(file: string, code: string | undefined, platform: NodeJS.Platform): string | undefined {
+  if (code !== 'EACCES' && code !== 'EPERM') return code === 'EISDIR' ? `ls -la ${shellWord(file)}` : undefined;
+  return platform === 'win32' ? `icacls "${file}" /grant "%USERNAME%":R` : `chmod u+rw ${shellWord(file)}`;
 }
 
 /** Returns the absolute path of the program in an entry for mcpx, if there is no such file. */

@@ -5,8 +5,9 @@ import { lookup } from '../../config/environment.ts';
 import type { McpxError } from '../../errors.ts';
 import { quote } from '../../upstream/process/process-errors.ts';
 import { shellWord } from '../shell-word.ts';
+import { byHand, seeCommand } from './cause-command.ts';
 import { ownCommand } from './finding.ts';
-import { type Advice, type AdviceContext, hasNoSecret, seeCommand, setField } from './server-advice.ts';
+import { type Advice, type AdviceContext, hasNoSecret, setField } from './server-advice.ts';
 
 export function exitAdvice({ hint }: McpxError, context: AdviceContext): Advice {
   const text = context.stderr.join('\n');
@@ -24,8 +25,13 @@ export function exitAdvice({ hint }: McpxError, context: AdviceContext): Advice 
       command: ownCommand(context.flags, 'config', 'set', 'offline', 'false'),
     };
   const said = quote([...context.stderr]).replace(/^ \(stderr: (.*)\)$/s, '$1');
-  const reason = said === '' ? 'it wrote nothing to stderr' : `its last lines on stderr: ${said}`;
-  return { code: 'exited', reason, command: seeCommand(context) };
+  if (said === '')
+    return {
+      code: 'exited',
+      reason: 'it wrote nothing to stderr; run by hand, it shows what it does',
+      command: byHand(context),
+    };
+  return { code: 'exited', reason: `its last lines on stderr: ${said}`, command: seeCommand(context) };
 }
 
 const NAME = '\\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\\b';

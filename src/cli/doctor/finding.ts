@@ -1,6 +1,9 @@
 /** Findings of `mcpx doctor`: a sentence, a reason and a command that helps; and the facts of each area. */
+import { isSea } from 'node:sea';
+import { environmentOf, lookup } from '../../config/environment.ts';
 import type { Flags } from '../command.ts';
 import { shellWord } from '../shell-word.ts';
+import { findInPath, isSameFile } from './program-search.ts';
 
 export type Area = 'install' | 'config' | 'programs' | 'servers' | 'clients' | 'home' | 'ports';
 
@@ -27,7 +30,16 @@ export interface Examined {
 /** Returns a command line of mcpx that uses the same config files. */
 export function ownCommand(flags: Flags, ...words: string[]): string {
   const files = flags.values('config').flatMap((file) => ['--config', file]);
-  return ['mcpx', ...words, ...files].map((word) => (/^<.*>$/.test(word) ? `'${word}'` : shellWord(word))).join(' ');
+  const rest = [...words, ...files].map((word) => (/^<.*>$/.test(word) ? `'${word}'` : shellWord(word)));
+  return [ownName(), ...rest].join(' ');
+}
+
+/** Returns the word with which a shell starts this executable: its name if PATH leads to it, else its full path. */
+export function ownName(): string {
+  if (!isSea()) return 'mcpx';
+  const world = environmentOf();
+  const found = findInPath('mcpx', lookup('PATH', world) ?? '', world);
+  return found !== undefined && isSameFile(found, process.execPath) ? 'mcpx' : shellWord(process.execPath);
 }
 
 /** Returns the command that opens a file in the user's editor, at a line if the editor of the system knows that. */

@@ -1,12 +1,11 @@
 /** Checks the installation: the executable, its version, and whether a shell finds it. */
-import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Environment, lookup } from '../../config/environment.ts';
 import { VERSION } from '../../version.ts';
 import { selfCommand } from '../own-command.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Examined, Finding } from './finding.ts';
-import { findInPath } from './program-search.ts';
+import { findInPath, isSameFile } from './program-search.ts';
 
 export function checkInstall(world: Environment): Examined {
   const { command, args } = selfCommand();
@@ -20,7 +19,7 @@ export function checkInstall(world: Environment): Examined {
 }
 
 function pathFinding(command: string, found: string | undefined, { platform }: Environment): Finding[] {
-  if (found !== undefined && isSame(found, command)) return [];
+  if (found !== undefined && isSameFile(found, command)) return [];
   const folder = dirname(command);
   const fix = platform === 'win32' ? `setx PATH "${folder};%PATH%"` : `export PATH=${shellWord(folder)}:"$PATH"`;
   const own = { area: 'install', level: 'warning', command: fix } as const;
@@ -41,12 +40,4 @@ function pathFinding(command: string, found: string | undefined, { platform }: E
       reason: `its folder comes first on PATH; this one is "${command}"`,
     },
   ];
-}
-
-function isSame(one: string, other: string): boolean {
-  try {
-    return realpathSync(one) === realpathSync(other);
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,5 @@
 /** Finds programs in PATH, in the PATH of desktop applications, and in the folders where installers put them. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { type Environment, lookup, pathsOf } from '../../config/environment.ts';
 import { findProgram } from '../../config/find-program.ts';
 
@@ -8,6 +8,15 @@ type World = Pick<Environment, 'env' | 'home' | 'platform'>;
 /** Returns the file that a bare name starts with this PATH; undefined if there is none. */
 export function findInPath(name: string, path: string, world: World): string | undefined {
   return findProgram(name, { env: { ...world.env, PATH: path }, cwd: world.home, platform: world.platform });
+}
+
+/** True if both paths lead to the same file, through symbolic links too. */
+export function isSameFile(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other);
+  } catch {
+    return false;
+  }
 }
 
 /** True if the command is a name that is looked up in PATH. */

@@ -13,7 +13,7 @@ import { proxyFor } from '../../upstream/http/proxy.ts';
 import type { Flags } from '../command.ts';
 import { formatKey } from '../config-key.ts';
 import { valueCommand } from '../server-rows.ts';
-import { shellWord } from '../shell-word.ts';
+import { byHand, connectCommand, seeCommand } from './cause-command.ts';
 import { exitAdvice } from './exit-advice.ts';
 import { editorCommand, type Finding, ownCommand } from './finding.ts';
 import { installCommand } from './install-command.ts';
@@ -56,11 +56,6 @@ export function setField(
   value: string,
 ): string {
   return ownCommand(flags, 'config', 'set', formatKey([...spec.place.path, ...field]), value);
-}
-
-/** Returns the command that shows more about a server. */
-export function seeCommand({ spec, flags }: Pick<AdviceContext, 'spec' | 'flags'>): string {
-  return 'url' in spec ? `curl -i ${shellWord(redactSpec(spec).url)}` : ownCommand(flags, 'logs', spec.name);
 }
 
 function editEntry({ spec, world }: AdviceContext): string {
@@ -186,7 +181,7 @@ const FAULTS: Record<Fault, (error: McpxError, context: AdviceContext) => Advice
   'no-connection': ({ cause }, context) => ({
     code: 'unreachable',
     reason: `the network does not reach ${hostOf(context.spec)} (${codeOf(cause) ?? 'no answer'})`,
-    command: seeCommand(context),
+    command: 'url' in context.spec ? connectCommand(context.spec) : seeCommand(context),
   }),
   'no-endpoint': (_, context) => ({
     code: 'no-endpoint',
@@ -202,9 +197,16 @@ const FAULTS: Record<Fault, (error: McpxError, context: AdviceContext) => Advice
 };
 
 function late(_error: McpxError, context: AdviceContext): Advice {
-  const { startupTimeout } = context.spec;
-  const next = Math.max(60, Math.ceil((2 * startupTimeout) / 1000));
-  const reason = `it runs and has not answered after ${startupTimeout} ms; a first start that loads or builds something takes longer`;
+  const { spec, stderr } = context;
+  const ms = spec.startupTimeout;
+  if (spec.type === 'stdio' && stderr.length === 0)
+    return {
+      code: 'silent',
+      reason: `it runs, and in ${ms} ms it neither answered nor wrote anything; run it by hand: if it ends or asks something, that is the cause; if it only needs longer to start, raise "startupTimeout"`,
+      command: byHand(context),
+    };
+  const next = Math.max(60, Math.ceil((2 * ms) / 1000));
+  const reason = `it runs and has not answered after ${ms} ms; a first start that loads or builds something takes longer`;
   return { code: 'needs-more-time', reason, command: setField(context, ['startupTimeout'], `${next}s`) };
 }
 

@@ -8,8 +8,9 @@ import type { Diagnostics } from '../../upstream/connection-interface.ts';
 import type { Flags, Invocation } from '../command.ts';
 import { formatKey } from '../config-key.ts';
 import { type Started, startOnce } from '../start-once.ts';
+import { seeCommand } from './cause-command.ts';
 import { type Finding, ownCommand } from './finding.ts';
-import { type AdviceContext, seeCommand, serverFinding, silentCommand } from './server-advice.ts';
+import { type AdviceContext, serverFinding, silentCommand } from './server-advice.ts';
 
 export interface ServerReport {
   name: string;

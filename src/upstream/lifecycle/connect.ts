@@ -6,6 +6,7 @@ import { type Launch, resolveLaunch } from '../../config/env.ts';
 import { McpxError, RpcError } from '../../errors.ts';
 import type { Introduction } from '../../mcp/envelope.ts';
 import type { Log } from '../../observe/log.ts';
+import { METHOD_NOT_FOUND } from '../../wire/message.ts';
 import { createPeer, type PeerHandlers } from '../../wire/peer.ts';
 import type { StartSteps } from '../connection-interface.ts';
 import { handshake } from '../era/era.ts';
@@ -91,8 +92,10 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     noise ??= NOT_JSON.exec(safe)?.[1];
     handlers.invalid?.(safe);
   };
+  const echo = detectEcho(handlers);
   const peer = createPeer(channel, {
     ...handlers,
+    request: echo.request,
     invalid,
     subject,
     maxIncoming: MAX_INCOMING,
@@ -119,7 +122,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     const learned = { ...(found && { transport: found }), ...(framing && { framing }) };
     return { peer, transport, handshake: { ...hello, ...learned, conversation: randomUUID() } };
   } catch (error) {
-    const described = describe(spec, { transport, noise, limit }, error);
+    const described = describe(spec, { transport, noise, limit, echoes: echo.isSeen() }, error);
     throw redactor.error((settings.offline ? explainOffline(spec, described) : described) as Error);
   } finally {
     limit.end();
@@ -148,9 +151,31 @@ interface ConnectFailure {
   /** The first line on stdout that is not JSON, in quotes. */
   noise: string | undefined;
   limit: Pick<StartLimit, 'isOver' | 'fetching'>;
+  /** True if the program has sent "initialize" back. */
+  echoes: boolean;
 }
 
-function describe(spec: ServerSpec, { transport, noise, limit }: ConnectFailure, error: unknown): unknown {
+/** Answers "initialize", which no server sends: the program returns its input. Other requests go to the handlers. */
+function detectEcho({ request }: PeerHandlers): { request: NonNullable<PeerHandlers['request']>; isSeen(): boolean } {
+  let isSeen = false;
+  return {
+    isSeen: () => isSeen,
+    async request(asked, incoming) {
+      isSeen ||= asked.method === 'initialize';
+      if (request === undefined || asked.method === 'initialize')
+        throw new RpcError(METHOD_NOT_FOUND, `method not found: ${asked.method}`);
+      return request(asked, incoming);
+    },
+  };
+}
+
+function describe(spec: ServerSpec, { transport, noise, limit, echoes }: ConnectFailure, error: unknown): unknown {
+  if (echoes)
+    return new McpxError('unreachable', `server "${spec.name}" sends its input back, so it is not an MCP server`, {
+      hint: `check "command" of server "${spec.name}": it has to speak MCP on its stdout`,
+      cause: error,
+      fault: 'not-mcp',
+    });
   if (error instanceof RpcError) {
     const message = `server "${spec.name}" refused "initialize": ${error.message}`;
     return new McpxError('protocol', message, { cause: error, fault: 'handshake' });

@@ -35,6 +35,9 @@ function advise({ error, spec = stdioSpec('run', ['a'], { place }), stderr = [],
 }
 
 const failed = (fault: Fault, cause?: unknown) => new McpxError('unreachable', 'server "x" failed', { fault, cause });
+const HEADERS = "-H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'";
+const INITIALIZE =
+  '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"1"}}}';
 const coded = (code: string, syscall?: string) => Object.assign(new Error(code), { code, syscall });
 const remote = (url: string, more = {}) => httpSpec(url, { place, ...more });
 
@@ -52,7 +55,7 @@ test.each<[string, Case, { code: string; reason?: RegExp; command: string }]>([
   [
     'no route',
     { error: failed('no-connection', coded('EHOSTUNREACH')), spec: remote('http://10.0.0.1/mcp?key=hunter2') },
-    { code: 'unreachable', reason: /EHOSTUNREACH/, command: "curl -i 'http://10.0.0.1/mcp?key=***'" },
+    { code: 'unreachable', reason: /EHOSTUNREACH/, command: "curl -i 'http://10.0.0.1/mcp?key=<value>'" },
   ],
   [
     'a proxy',
@@ -99,7 +102,53 @@ test.each<[string, Case, { code: string; reason?: RegExp; command: string }]>([
   [
     'another status',
     { error: failed('status'), spec: remote('https://a.example/mcp') },
-    { code: 'http-status', command: 'curl -i https://a.example/mcp' },
+    { code: 'http-status', command: `curl -i https://a.example/mcp ${HEADERS} -d '${INITIALIZE}'` },
+  ],
+  [
+    'a status, and headers',
+    {
+      error: failed('status'),
+      spec: remote('https://a.example/mcp', { headers: { Authorization: 'Bearer ${env:KEY}', 'X-Token': 'hunter2' } }),
+    },
+    {
+      code: 'http-status',
+      command: `curl -i https://a.example/mcp ${HEADERS} -H "Authorization: Bearer \${KEY}" -H 'X-Token: <value>' -d '${INITIALIZE}'`,
+    },
+  ],
+  [
+    'a process that stays silent',
+    {
+      error: failed('slow'),
+      spec: stdioSpec('run', ['--level', '${LEVEL}', 'a b'], {
+        place,
+        cwd: '/srv',
+        env: { API_KEY: 'hunter2', MODE: 'x', GONE: null },
+      }),
+    },
+    {
+      code: 'silent',
+      reason: /neither answered nor wrote anything/,
+      command: `cd /srv && API_KEY='<value>' MODE=x run --level "\${LEVEL}" 'a b'`,
+    },
+  ],
+  [
+    'a silent script on a machine without Node',
+    { error: failed('slow'), spec: stdioSpec('node', ['/a.mjs'], { place }) },
+    { code: 'silent', command: 'mcpx __node /a.mjs' },
+  ],
+  [
+    'a silent process on Windows',
+    {
+      error: failed('slow'),
+      spec: stdioSpec('run', ['a'], { place, cwd: 'C:\\srv', env: { API_KEY: 'hunter2' } }),
+      platform: 'win32',
+    },
+    { code: 'silent', command: 'cd /d "C:\\srv" && set "API_KEY=<value>" && run a' },
+  ],
+  [
+    'a process that writes and does not answer',
+    { error: failed('slow'), stderr: ['loading'] },
+    { code: 'needs-more-time', command: 'mcpx config set mcpServers.x.startupTimeout 120s' },
   ],
   ['the handshake', { error: failed('handshake') }, { code: 'protocol', command: 'mcpx logs x' }],
   [
@@ -262,7 +311,7 @@ test.each<[string, string[], { code: string; reason?: RegExp; command: string },
     { spec: stdioSpec('node', ['/srv/app/server.js'], { place }) },
   ],
   ['other words', ['one', 'two'], { code: 'exited', reason: /: one \| two$/, command: 'mcpx logs x' }],
-  ['nothing', [], { code: 'exited', reason: /wrote nothing/, command: 'mcpx logs x' }],
+  ['nothing', [], { code: 'exited', reason: /wrote nothing/, command: 'run a' }],
 ])('an exit with %s on stderr', (_, stderr, { code, reason = /./, command }, more = {}) => {
   expect(advise({ error: failed('exited'), stderr, ...more })).toEqual({
     code,

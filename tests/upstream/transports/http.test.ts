@@ -204,7 +204,11 @@ describe('an HTTP upstream that fails a call', () => {
     (code: number, body = '', type = 'text/plain'): Answer =>
     (_, response) =>
       end(response, code, type, body);
-  const cases: [title: string, answer: Answer, expected: { code: unknown; message: unknown; hint?: unknown; fault?: unknown }][] = [
+  const cases: [
+    title: string,
+    answer: Answer,
+    expected: { code: unknown; message: unknown; hint?: unknown; fault?: unknown },
+  ][] = [
     [
       'with 401',
       status(401),
