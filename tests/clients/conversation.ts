@@ -1,6 +1,6 @@
 /** One conversation of a real client with a scripted model, and with mcpx in a home of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXECUTABLE, fixture } from '../e2e/program.ts';
@@ -35,7 +35,23 @@ export function makeHome(settings: Record<string, unknown> = {}): Home {
   const mcpServers = { desk: { module: fixture('desk.mjs') }, math: { type: 'builtin' } };
   writeFileSync(join(home, '.mcpx', 'config.json'), JSON.stringify({ mcpServers, ...settings }));
   const env = { HOME: home, USERPROFILE: home, PATH: process.env.PATH ?? '', NO_COLOR: '1' };
-  return { home, cwd, env, remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }) };
+  const remove = () => {
+    endProcessesOf(home);
+    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  };
+  return { home, cwd, env, remove };
+}
+
+/** Ends the processes that a client left in this home, such as the hub of Cline, which is detached; on Linux only. */
+function endProcessesOf(home: string): void {
+  for (const pid of process.platform === 'linux' ? readdirSync('/proc').map(Number).filter(Boolean) : []) {
+    try {
+      const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+      if (variables.includes(`HOME=${home}`)) process.kill(pid, 'SIGKILL');
+    } catch {
+      // The process has ended, or belongs to somebody else.
+    }
+  }
 }
 
 /** Runs a program to its end, in a process group of its own, which ends with it. */
