@@ -4,12 +4,12 @@ import { measureCallCost, measureStartWrites } from '../../scripts/shape/call.mj
 
 /**
  * Functions of mcpx that run, and bytes that are allocated, per call. The functions of two runs differ by less than one,
- * and the bytes, which are sampled, by up to 7 %: the limits are 3 and 10 % above the measured 350, 493, 15,300 and
+ * and the bytes, which are sampled, by up to 7 %: the limits are 3 and 10 % above the measured 350, 510, 15,300 and
  * 23,000.
  */
 const LIMITS = {
   aggregate: { functions: 360, bytes: 16_800 },
-  compact: { functions: 508, bytes: 25_300 },
+  compact: { functions: 525, bytes: 25_300 },
 } as const;
 /**
  * Bytes that a start writes to files: the catalogs and the records of the processes, and the next start only the records.
