@@ -154,8 +154,8 @@ async function showPart(result: ToolResult, select: Projection, flags: Flags): P
       hint: 'run it without --select to see the result',
     });
   }
-  const { part, isFromLines } = partOf(givenBy(reading), select);
-  const text = ownTextOf(part, isFromLines);
+  const { part, isFromText } = partOf(givenBy(reading), select);
+  const text = ownTextOf(part, isFromText);
   if (flags.has('json')) await printJson(part);
   else await print(text ?? valueText(part));
   return 0;

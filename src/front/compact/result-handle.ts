@@ -34,10 +34,10 @@ export async function presentText(text: string, shaping: Presenting): Promise<Te
 
 /** Formats a selected part: a text as it is, lines of a text as lines, any other value as JSON. */
 export async function presentPart(
-  { part, isFromLines }: Part,
+  { part, isFromText }: Part,
   shaping: Presenting,
 ): Promise<{ texts: Text[]; isWhole: boolean }> {
-  const own = ownTextOf(part, isFromLines);
+  const own = ownTextOf(part, isFromText);
   const text = own ?? renderJson(part, shaping.settings.compression);
   const value = typeof part === 'string' ? undefined : part;
   const texts = await present({ text, value, isRendered: own === undefined }, shaping);

@@ -105,8 +105,8 @@ function givenByText(text: string): Given {
 /** The selected part; null if the expression matches nothing. */
 export interface Part {
   part: unknown;
-  /** True if it was selected from the lines of a text. */
-  isFromLines: boolean;
+  /** True if it was selected from a text, whose parts are text too. */
+  isFromText: boolean;
 }
 
 /**
@@ -121,18 +121,18 @@ export function partOf({ values, text, whole, wrapper }: Given, select: Projecti
     try {
       const part = select(value);
       isApplied = true;
-      if (part !== null) return { part, isFromLines: text !== undefined && text === whole && Array.isArray(value) };
+      if (part !== null) return { part, isFromText: text !== undefined && text === whole };
     } catch (error) {
       problem = error;
     }
   }
   if (!isApplied && problem !== undefined) throw problem;
-  return { part: null, isFromLines: false };
+  return { part: null, isFromText: false };
 }
 
-/** Returns the text of a part that is written without JSON; undefined for any other part. */
-export function ownTextOf(part: unknown, isFromLines: boolean): string | undefined {
+/** Returns the text of a part that is written without JSON: a string, or lines of a text; undefined for any other part. */
+export function ownTextOf(part: unknown, isFromText: boolean): string | undefined {
   if (typeof part === 'string') return part;
-  const isLines = isFromLines && Array.isArray(part) && part.length > 0;
-  return isLines && part.every((line) => typeof line === 'string') ? part.join('\n') : undefined;
+  if (!isFromText || !Array.isArray(part) || part.length === 0) return undefined;
+  return part.every((line) => typeof line === 'string' && !line.includes('\n')) ? part.join('\n') : undefined;
 }

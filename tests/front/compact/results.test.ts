@@ -61,7 +61,18 @@ describe('a result that is too large', () => {
     const id = idOf(result);
     expect((await inspect({ result: id, select: 'length(@)' })).content[0]?.text).toBe('result: 1000\n');
     expect((await inspect({ result: id, select: '[-2:]' })).content[0]?.text).toBe('word\nword\n');
+    expect((await inspect({ result: id, select: 'lines(@)[-2:]' })).content[0]?.text).toBe('word\nword\n');
     expect((await inspect({ result: id, select: 'a' })).content[1]?.text).toContain('a list of 1000 lines');
+  });
+
+  test.each<[string, string]>([
+    ['lines(@)[-2:]', 'two ERROR\nthree "3"\n'],
+    ["split(lines(@)[1], ' ')", 'two\nERROR\n'],
+    ["split(@, 'ERROR')", 'result: ["one\\ntwo ","\\nthree \\"3\\""]\n'],
+    ['[length(@)]', 'result: [3]\n'],
+  ])('strings selected from a text are lines, unless one has several: %s', async (select, expected) => {
+    const { exec } = open(text('one\ntwo ERROR\nthree "3"'));
+    expect((await exec({ select })).content[0]?.text).toBe(expected);
   });
 
   test('pages reassemble it exactly, whatever it holds', async () => {
