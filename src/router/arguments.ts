@@ -64,7 +64,7 @@ function checkWith(validate: Validator, args: Args, schema: unknown): Checked {
 }
 
 /** Accepts an object, the JSON text of an object, an empty text or no value; returns undefined for anything else. */
-function readArguments(given: unknown): Args | undefined {
+export function readArguments(given: unknown): Args | undefined {
   if (given === undefined || given === null) return {};
   if (isRecord(given)) return given;
   if (typeof given !== 'string') return undefined;

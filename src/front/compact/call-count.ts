@@ -19,3 +19,7 @@ function elementsOf(each: unknown): number {
 export function isAbsent(value: unknown): value is undefined | null | '' {
   return value === undefined || value === null || value === '';
 }
+
+export function isEmptyList(value: unknown): boolean {
+  return value === '' || value === '[]' || (Array.isArray(value) && value.length === 0);
+}

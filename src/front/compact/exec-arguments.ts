@@ -1,7 +1,12 @@
-/** The arguments of a call in `exec`: other spellings of the server and the tool are understood. */
-import { isWrapper } from '../../router/arguments.ts';
+/** The arguments of `exec`: other spellings are understood, and a value that would have no effect is refused. */
+import { isDeepStrictEqual } from 'node:util';
+import { McpxError } from '../../errors.ts';
+import { asName, nearest } from '../../render/text.ts';
+import { isWrapper, readArguments } from '../../router/arguments.ts';
+import { didYouMean } from '../../router/not-found.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import { isAbsent } from './call-count.ts';
+import { isAbsent, isEmptyList } from './call-count.ts';
+import { readTarget } from './tool-target.ts';
 
 /** The arguments of `exec` itself. */
 const OWN = [
@@ -18,23 +23,29 @@ const OWN = [
   'onError',
 ];
 
-/** Other spellings of arguments of a batch, without case and underscores. */
+/** Other spellings of the arguments, without case and underscores. */
 const SPELT: ReadonlyMap<string, string> = new Map([
-  ['onerror', 'onError'],
+  ...OWN.map((name): [string, string] => [folded(name), name]),
   ['foreach', 'each'],
 ]);
 
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll('_', '');
+}
+
 /** Returns the call under the documented names. */
 export function knownCall(given: Params): Params {
-  return withTarget(withSpellings(given));
+  return withArguments(withTarget(withSpellings(given)));
 }
 
 /** A name beside `arguments`, or of a batch, is no argument of the tool. */
 function withSpellings(given: Params): Params {
   const isOwn = [given.arguments, given.calls, given.each].some((value) => !isAbsent(value));
-  const meant = (key: string) => SPELT.get(key.toLowerCase().replaceAll('_', ''));
-  if (!isOwn || !Object.keys(given).some((key) => !OWN.includes(key) && meant(key) !== undefined)) return given;
-  return Object.fromEntries(Object.entries(given).map(([key, value]) => [meant(key) ?? key, value]));
+  if (!isOwn) return given;
+  const meant = (key: string) => (OWN.includes(key) ? key : (SPELT.get(folded(key)) ?? key));
+  if (Object.keys(given).every((key) => meant(key) === key)) return given;
+  const entries = Object.entries(given).filter(([key]) => meant(key) === key || isAbsent(given[meant(key)]));
+  return Object.fromEntries(entries.map(([key, value]) => [meant(key), value]));
 }
 
 /** Takes `name` for the tool, and `server` beside a tool without a server. */
@@ -54,11 +65,77 @@ function isQualified({ tool, method }: Params): boolean {
   return [tool, method].some((name) => typeof name === 'string' && name.includes('.'));
 }
 
-/** Returns the arguments of the tool. Some models put them next to `arguments`, which is then missing or empty. */
-export function argumentsOf(args: Params): unknown {
-  const given = args.arguments ?? '';
-  const isEmpty = given === '' || (isRecord(given) && Object.keys(given).length === 0);
-  if (!isEmpty) return given;
-  const beside = Object.entries(args).filter(([key]) => !OWN.includes(key));
-  return beside.length > 0 ? Object.fromEntries(beside) : args.arguments;
+/** Some models put the arguments of the tool next to `arguments`, which is then missing or empty. */
+function withArguments(call: Params): Params {
+  const entries = Object.entries(call);
+  const beside = entries.filter(([key]) => !OWN.includes(key));
+  const isBatch = !isAbsent(call.calls) && !isEmptyList(call.calls);
+  if (beside.length === 0 || isBatch || !isEmpty(call.arguments)) return call;
+  const own = entries.filter(([key]) => OWN.includes(key));
+  return { ...Object.fromEntries(own), arguments: Object.fromEntries(beside) };
+}
+
+function isEmpty(value: unknown): boolean {
+  return isAbsent(value) || (isRecord(value) && Object.keys(value).length === 0);
+}
+
+/** Returns what stands beside the arguments of `exec`, without values that say nothing new. */
+function straysOf(call: Params): [key: string, value: unknown][] {
+  const { server, tool } = readTarget(call);
+  const isRepeated = (key: string, value: unknown) =>
+    (key === 'server' && value === server) || (key === 'name' && (value === tool || value === call.tool));
+  return Object.entries(call).filter(
+    ([key, value]) => !OWN.includes(key) && !isEmpty(value) && !isRepeated(key, value),
+  );
+}
+
+export function hasStrays(call: Params): boolean {
+  return Object.keys(call).some((key) => !OWN.includes(key)) && straysOf(call).length > 0;
+}
+
+/**
+ * Returns the call with the parameters of the tool that stand beside `arguments` in it. Throws for any other value,
+ * because without it the call would do something else.
+ */
+export function withStrays(call: Params, inputSchema: unknown): Params {
+  const args = readArguments(call.arguments);
+  const properties = isRecord(inputSchema) && isRecord(inputSchema.properties) ? inputSchema.properties : {};
+  const more: Params = {};
+  for (const [key, value] of straysOf(call)) {
+    if (args === undefined || !Object.hasOwn(properties, key)) throw unknownArgument(key);
+    if (!Object.hasOwn(args, key)) more[key] = value;
+    else if (!isDeepStrictEqual(args[key], value)) throw twoValues(key);
+  }
+  return { ...call, arguments: { ...args, ...more } };
+}
+
+/** Throws for an argument beside `calls` that applies to none of them. */
+export function checkBatch(batch: Params): void {
+  for (const [key, value] of Object.entries(batch)) {
+    if (isEmpty(value)) continue;
+    if (!OWN.includes(key)) throw unknownArgument(key);
+    const isForOne = ['arguments', 'select', 'each'].includes(key) || (key === 'show' && String(value) === 'false');
+    if (isForOne) {
+      throw new McpxError('arguments', `not run: "${key}" beside "calls" applies to none of them`, {
+        hint: `write "${key}" in each call that it is for`,
+      });
+    }
+  }
+}
+
+function unknownArgument(key: string): McpxError {
+  const close = nearest(key, OWN, 1);
+  return new McpxError('arguments', `not run: there is no argument "${asName(key)}"${didYouMean(close)}`, {
+    hint: 'parameters of the tool are members of "arguments"',
+  });
+}
+
+function twoValues(key: string): McpxError {
+  return new McpxError(
+    'arguments',
+    `not run: "${asName(key)}" has one value in "arguments" and another one beside it`,
+    {
+      hint: 'parameters of the tool are members of "arguments"',
+    },
+  );
 }

@@ -13,9 +13,9 @@ import { type Batch, type Ran, readBatch, runBatch } from './batch.ts';
 import { shareProgress } from './batch-progress.ts';
 import { mergedResult } from './batch-result.ts';
 import { type BatchRoom, createRoom } from './batch-room.ts';
-import { isAbsent } from './call-count.ts';
+import { isAbsent, isEmptyList } from './call-count.ts';
 import { dialectOf, written } from './dialect.ts';
-import { argumentsOf, knownCall } from './exec-arguments.ts';
+import { checkBatch, hasStrays, knownCall, withStrays } from './exec-arguments.ts';
 import { errorResult } from './explain.ts';
 import { resolved, type Scope } from './reference-lookup.ts';
 import { mayRefer } from './references.ts';
@@ -45,16 +45,13 @@ export async function exec(given: Params, way: RequestContext, client: ClientDep
     if (isNamed) {
       throw new McpxError('arguments', 'name one tool, or several in "calls", and not both');
     }
+    checkBatch(args);
     return runAll(readBatch(args), request);
   }
   if (!isAbsent(args.each)) return runAll(readBatch({ ...args, calls: [args] }), request);
-  if (!mayRefer(argumentsOf(args))) return (await run(args, request)).shown;
+  if (isResolved(args)) return (await run(args, request)).shown;
   const scope = { own: 0, earlier: async () => undefined, stored: client.clientResults };
   return (await run(await resolve(args, scope, client), request)).shown;
-}
-
-function isEmptyList(value: unknown): boolean {
-  return value === '' || value === '[]' || (Array.isArray(value) && value.length === 0);
 }
 
 /** Finds the tool of a call that the router has not recorded; if there is none, the call is recorded as such. */
@@ -115,7 +112,7 @@ interface Calling {
 type Called = [result: ToolResult, target: Located];
 
 function callListed({ server, tool }: Located, args: Params, { request, more }: Calling): Promise<ToolResult> {
-  const own = { server, tool, arguments: argumentsOf(args), unwanted: unwanted(server, request) };
+  const own = { server, tool, arguments: args.arguments, unwanted: unwanted(server, request) };
   return request.client.router.call({ ...request.way, ...more, ...own });
 }
 
@@ -137,12 +134,18 @@ async function findAndCall(args: Params, calling: Calling): Promise<Called> {
   }
 }
 
-/** Returns the call with the references in its arguments replaced by their values. */
+/** True if all arguments of the tool are in their place, without references. */
+function isResolved(args: Params): boolean {
+  return !mayRefer(args.arguments) && !hasStrays(args);
+}
+
+/** Returns the call with all arguments of the tool in their place, and the references in them replaced by their values. */
 async function resolve(args: Params, scope: Scope, client: ClientDeps): Promise<Params> {
-  const given = argumentsOf(args);
-  if (!mayRefer(given)) return args;
+  if (isResolved(args)) return args;
   const tool = await listedTool(args, client);
-  return { ...args, arguments: await resolved(given, scope, tool?.inputSchema) };
+  const call = tool !== undefined && hasStrays(args) ? withStrays(args, tool.inputSchema) : args;
+  if (!mayRefer(call.arguments)) return call;
+  return { ...call, arguments: await resolved(call.arguments, scope, tool?.inputSchema) };
 }
 
 /** Returns the tool of a call; undefined for a missing one, which the call itself reports. */

@@ -165,10 +165,55 @@ describe('what else helps', () => {
     expect(sent[0]?.params?.arguments).toEqual({ path: '/a', lines: [1] });
   });
 
-  test('what stands beside arguments is not theirs', async () => {
+  test.each<[unknown, Params]>([
+    [{ path: '/a' }, { lines: [1] }],
+    ['{"path":"/a"}', { lines: [1] }],
+    [
+      { path: '/a', lines: [1] },
+      { lines: [1], select: '', each: null },
+    ],
+    [
+      { path: '/a', lines: [1] },
+      { server: 'files', name: 'read_file', note: null },
+    ],
+  ])('a parameter of the tool beside %j is taken: %j', async (args, beside) => {
     const { exec, sent } = open({ files: FILES });
-    expect(await exec({ ...call({ path: '/a' }), lines: [1] })).toBe('ok');
-    expect(sent[0]?.params?.arguments).toEqual({ path: '/a' });
+    for (const more of [{}, { calls: null }]) {
+      expect(await exec({ tool: 'files.read_file', arguments: args, ...beside, ...more })).toBe('ok');
+    }
+    expect(await exec({ calls: [{ tool: 'files.read_file', arguments: args, ...beside }] })).toContain('ok');
+    for (const { params } of sent) expect(params?.arguments).toMatchObject({ path: '/a', lines: [1] });
+    expect(sent).toHaveLength(3);
+  });
+
+  test.each<[Params, string]>([
+    [{ note: 'x' }, 'error: not run: there is no argument "note"'],
+    [{ selct: 'a' }, 'error: not run: there is no argument "selct"; did you mean "select"?'],
+    [{ path: '/b' }, 'error: not run: "path" has one value in "arguments" and another one beside it'],
+  ])('any other value beside arguments is refused: %j', async (beside, expected) => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec({ ...call({ path: '/a' }), ...beside })).toContain(expected);
+    expect(await exec({ calls: [{ ...call({ path: '/a' }), ...beside }] })).toContain(expected);
+    expect(sent).toEqual([]);
+  });
+
+  test.each<[Params, string]>([
+    [{ select: 'a' }, 'not run: "select" beside "calls" applies to none of them'],
+    [{ show: false }, 'not run: "show" beside "calls" applies to none of them'],
+    [{ arguments: { path: '/a' } }, 'not run: "arguments" beside "calls" applies to none of them'],
+    [{ paralel: true }, 'not run: there is no argument "paralel"; did you mean "parallel"?'],
+  ])('a value beside calls is refused if it applies to none of them: %j', async (beside, expected) => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec({ calls: [call({ path: '/a' })], ...beside })).toContain(expected);
+    expect(sent).toEqual([]);
+  });
+
+  test('arguments of exec are understood in other cases', async () => {
+    const { exec, sent } = open({ files: FILES });
+    expect(await exec({ serverName: 'files', toolName: 'read_file', arguments: { path: '/a' }, Select: '[0]' })).toBe(
+      'ok\n',
+    );
+    expect(sent).toHaveLength(1);
   });
 
   test.each([{}, { arguments: {} }])('what tells exec how to run is no argument of the tool: %j', async (args) => {

@@ -357,6 +357,14 @@ describe('a confirmation', () => {
     expect(sent).toHaveLength(3);
   });
 
+  test('asks once if the arguments stand beside their tool', async () => {
+    const { exec, sent } = open(structured({}), { settings, capabilities });
+    const { questions, ask } = asked('accept');
+    await exec({ tool: 's.save', each: ['a', 'b'], content: 'same' }, { ask });
+    expect(questions).toEqual([expect.stringMatching(/2 times.*\n1\. {"content":"same"}\n2\. {"content":"same"}$/)]);
+    expect(sent).toHaveLength(2);
+  });
+
   test('that is declined runs none of them, and is recorded for each', async () => {
     const { exec, sent, observer } = open(structured(CHANNELS), { settings, capabilities });
     const outcomes: string[] = [];
@@ -398,7 +406,7 @@ describe('bounds', () => {
 
   test('a call whose own members look like an error is a call', async () => {
     const { exec, sent } = open(structured({}));
-    await exec({ tool: 's.read', each: ['a'], error: 'x', arguments: { v: '{{item}}' } });
+    await exec({ tool: 's.read', each: ['a'], error: null, arguments: { v: '{{item}}' } });
     expect(sent.map(({ params }) => params?.arguments)).toEqual([{ v: 'a' }]);
   });
 });
