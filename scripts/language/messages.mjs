@@ -15,14 +15,18 @@ const CALLS = new Set(
 );
 
 /** Folders whose errors and notes people see in a shell. */
-export const FOLDERS = ['cli', 'client-config', 'server-packages'];
+export const FOLDERS = ['cli', 'client-config', 'config', 'policy', 'router', 'server-packages', 'upstream'];
 
 /** True for a command to type, which is the same in every language. */
 const isCommand = (text) =>
   /^mcpx(?: [a-z-]+){0,2}(?: (?:--?[\w-]+|(?:\{\d+\})+|<[\w.]+>|\d+|"[^"]*"|\S*[/.:=]\S*))*$/.test(text);
 
-/** True for a text with at least one word that is no value and no option. */
-const hasWords = (text) => /(?<![\w-])[A-Za-z]{2,}/.test(text.replace(/\{\d+\}|`[^`]*`|--[\w-]+/g, ''));
+/** The subject of a message whose other parts are values, which are texts of their own. */
+const SUBJECT = /^(?:server|config file) "\{\d+\}"/;
+
+/** True for a text with at least one word that is no value, no option and no subject. */
+const hasWords = (text) =>
+  /(?<![\w-])[A-Za-z]{2,}/.test(text.replace(SUBJECT, '').replace(/\{\d+\}|`[^`]*`|--[\w-]+/g, ''));
 
 /** The texts in an expression: literals and templates, in all branches of conditions and in nested templates. */
 function textsIn(node) {

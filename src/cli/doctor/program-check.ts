@@ -30,11 +30,12 @@ export async function checkPrograms(
 ): Promise<Examined> {
   const programs = programsOf(config, only, world);
   const known = programs.filter(({ name }) => isKnownProgram(name));
-  const versions = (await Promise.all(known.map(describe))).join(', ');
+  const versions = (await Promise.all(known.filter(({ file }) => file !== undefined).map(describe))).join(', ');
+  const missing = known.filter(({ file }) => file === undefined).map(({ name }) => name);
   const path = desktopPath(world);
   const seen = path === undefined ? [] : [`PATH of applications that the desktop starts: ${path}`];
   const findings = path === undefined ? [] : programs.flatMap((one) => hiddenFindings(one, { path, flags, world }));
-  return { facts: [...(versions === '' ? [] : [versions]), ...seen], findings };
+  return { facts: [...(versions === '' ? [] : [versions]), ...missingFacts(missing), ...seen], findings };
 }
 
 function programsOf({ profiles, settings }: Config, only: string | undefined, world: Environment): Program[] {
@@ -61,8 +62,15 @@ function launchOf(spec: ServerSpec, inheritEnv: Config['settings']['connect']['i
   }
 }
 
-async function describe({ name, file, env }: Program): Promise<string> {
-  if (file === undefined) return isNodeName(name) ? `${name} not found, its scripts run in mcpx` : `${name} not found`;
+function missingFacts(names: readonly string[]): string[] {
+  const others = names.filter((name) => !isNodeName(name));
+  return [
+    ...names.filter(isNodeName).map((name) => `${name} not found, its scripts run in mcpx`),
+    ...(others.length > 0 ? [`not found: ${others.join(', ')}`] : []),
+  ];
+}
+
+async function describe({ name, file = '', env }: Program): Promise<string> {
   const version = await versionOf(file, env);
   return `${name} ${version ?? 'without a version'}`;
 }
