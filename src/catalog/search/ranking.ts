@@ -34,9 +34,10 @@ const SPELT = { weight: 0.6, words: 8 };
  * A tool fits if it has something of nearly each word of the question (`words`), or enough of them (`least`): its share of
  * the most that a tool could have, and besides the words of which it has most, because one rare word in the name of a tool
  * says more than the rest of a long question. `common` is the least that a word counts, as a share of the rarest one: the
- * subject of a whole catalog is rare elsewhere. In a catalog of fewer tools than `few`, no word is rare.
+ * subject of a whole catalog is rare elsewhere. In a catalog of fewer tools than `few`, no word is rare. Of a question of
+ * one word, a tool needs a share of `single`: one mention in a long text is not enough.
  */
-const FIT = { words: 0.9, least: 0.36, first: 0.25, second: 0.1, common: 0.3, few: 50 };
+const FIT = { words: 0.9, single: 0.2, least: 0.36, first: 0.25, second: 0.1, common: 0.3, few: 50 };
 /** How certain an expression for tools of another name and a corrected word are; other words are by the square of their confidence. */
 const CERTAIN = { expression: 0.5, corrected: 0.8 };
 
@@ -163,6 +164,7 @@ function createSupport(count: number) {
   /** Returns the rarity that a word counts with; that of an act that can be done to anything is not raised. */
   const counted = (rarity: number, weight: number) => (weight < 1 ? rarity : Math.max(rarity, FIT.common * rare));
   let possible = 0;
+  let words = 0;
   return {
     /** Returns the factor for the scores of a word. */
     lift: (rarity: number, weight: number): number => counted(rarity, weight) / rarity,
@@ -170,6 +172,7 @@ function createSupport(count: number) {
     add(rarity: number, weight: number, scores: Float64Array): void {
       const most = weight * (SATURATION + 1) * counted(rarity, weight);
       possible += most;
+      words += 1;
       for (let id = 0; id < count; id++) {
         const score = weight * (scores[id] as number);
         if (score === 0) continue;
@@ -183,7 +186,9 @@ function createSupport(count: number) {
     },
     isEnough(id: number): boolean {
       const certain = FIT.first * (first[id] ?? 0) + FIT.second * (second[id] ?? 0);
-      return (touched[id] ?? 0) >= FIT.words * possible || (all[id] ?? 0) / possible + certain / rare >= FIT.least;
+      const share = (all[id] ?? 0) / possible;
+      const hasAll = (touched[id] ?? 0) >= FIT.words * possible && (words > 1 || share >= FIT.single);
+      return hasAll || share + certain / rare >= FIT.least;
     },
   };
 }

@@ -249,6 +249,31 @@ describe('a search', () => {
     expect(first?.fits ?? false).toBe(fits);
   });
 
+  const DROP: Partial<Tool> = {
+    name: 'drop',
+    description: 'Drop data on an element.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        data: {
+          type: 'object',
+          description:
+            'The data by its media type. An object such as {"text/plain": "hello"}, with up to ten media types.',
+        },
+        selector: { type: 'string', description: 'The element of the page, by its name or by a path in the document.' },
+      },
+    },
+  };
+  test.each([
+    ['hello', false],
+    ['element', true],
+    ['selector', true],
+    ['drop', true],
+  ])('tells it of one word by the place that has it: %s', async (question, fits) => {
+    const [first] = await createToolSearch().find(question, scopeOf({ ...OFFICE, pages: [DROP] }));
+    expect([first?.tool.name, first?.fits]).toEqual(['drop', fits]);
+  });
+
   test('sees what changed, and only what its caller may see', async () => {
     const search = createToolSearch();
     const names = async (scope: Scope) => (await search.find('zebra', scope)).map(({ tool }) => tool.description);
