@@ -220,9 +220,10 @@ export function settingsOf(
   settings: Settings,
   make: (settings: Settings, info: Introduced) => Settings,
 ): (info: Introduced) => Settings {
-  let known = { name: undefined as string | undefined, settings: make(settings, undefined) };
+  const of = (info: Introduced) => ({ name: info?.name, version: info?.version, settings: make(settings, info) });
+  let known = of(undefined);
   return (info) => {
-    if (known.name !== info?.name) known = { name: info?.name, settings: make(settings, info) };
+    if (known.name !== info?.name || known.version !== info?.version) known = of(info);
     return known.settings;
   };
 }

@@ -8,6 +8,7 @@ import {
   knownClient,
   menuLimit,
   settingsFor,
+  settingsOf,
 } from '../../src/front/known-clients.ts';
 
 type Info = { name: string; version?: string };
@@ -60,6 +61,13 @@ test('Mastra is known by the name of the server and its constant version', () =>
   const structured = (version: string) => settingsFor(DEFAULTS, { name: 'mcpx', version }).front.structured;
   expect(structured('1.0.0')).toBe('never');
   expect(structured('0.1.0')).toBe('auto');
+});
+
+test('settings are made again for another version of a client', () => {
+  const settings = settingsOf(DEFAULTS, settingsFor);
+  const structured = (version: string) => settings({ name: 'mcpx', version }).front.structured;
+  expect(['1.0.0', '0.1.0', '1.0.0'].map(structured)).toEqual(['never', 'auto', 'never']);
+  expect(settings({ name: 'mcpx', version: '1.0.0' })).toBe(settings({ name: 'mcpx', version: '1.0.0' }));
 });
 
 test('a result is kept and cut before the client cuts it', () => {
