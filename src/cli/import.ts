@@ -1,5 +1,5 @@
 /** `mcpx import`: copies the servers of a client, of all clients or of a file into the config of mcpx. The clients stay as they are. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { formatOf, readClientFile } from '../client-config/client-file.ts';
 import { installedClients } from '../client-config/client-places.ts';
@@ -58,6 +58,7 @@ interface Found {
 
 async function findServers(source: string | undefined): Promise<Found> {
   if (source === '-') return { found: await fromText(readFileSync(0, 'utf8'), 'stdin', undefined), states: [] };
+  if (source !== undefined && isConfigText(source)) throw textGiven();
   const client = source === undefined ? undefined : clientNamed(source);
   if (source !== undefined && client === undefined && isPath(source)) {
     const file = resolve(source);
@@ -69,6 +70,18 @@ async function findServers(source: string | undefined): Promise<Found> {
   const clients = source === undefined ? installedClients(environmentOf()) : [clientOf(source)];
   const states = await readClients(clients);
   return { found: states.flatMap(({ servers }) => servers), states };
+}
+
+/** True for the text of a config in place of the name of its file. */
+function isConfigText(source: string): boolean {
+  return (/^\s*["{[]/.test(source) || source.includes('\n')) && !existsSync(source);
+}
+
+/** The text is not repeated, because it may have secrets. */
+function textGiven(): McpxError {
+  return new McpxError('usage', 'this is the text of a config, not a client and not a file', {
+    hint: 'mcpx import - reads it from stdin',
+  });
 }
 
 function isPath(source: string): boolean {

@@ -29,10 +29,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const [name] = args;
   if (name !== undefined && flags.has('all'))
     throw new McpxError('usage', 'name a client or give --all, not both', { hint: 'mcpx help setup' });
+  const scope = scopeOf(flags);
   if (name === undefined && !flags.has('all')) return listClients(flags);
   if (flags.has('undo')) return undo(name === undefined ? CLIENT_IDS : [clientOf(name)], flags);
-  const states =
-    name === undefined ? await allStates(scopeOf(flags)) : await namedStates(clientOf(name), scopeOf(flags));
+  const states = name === undefined ? await allStates(scope) : await namedStates(clientOf(name), scope);
   if (states.length === 0) {
     note('no client was found; mcpx setup lists the clients, mcpx setup <client> connects one anyway');
     return 0;

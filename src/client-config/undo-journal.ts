@@ -1,5 +1,5 @@
 /** Records every change of a client's file with a backup of its bytes, so that a setup can be undone. The files are in mcpx's folder. */
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isRecord, type Path } from '../config/json-data.ts';
 import { McpxError } from '../errors.ts';
@@ -40,29 +40,39 @@ export interface UndoJournal {
 export function openJournal(home: string, now: () => Date = () => new Date()): UndoJournal {
   const folder = join(home, 'setup');
   const file = join(folder, 'journal.json');
-  const entries = () => readEntries(file);
-  const write = (kept: JournalEntry[]) =>
-    writeFileAtomic(file, `${JSON.stringify({ version: 1, entries: kept }, null, 2)}\n`);
+  const write = (journal: Stored) => writeFileAtomic(file, `${JSON.stringify({ version: 1, ...journal }, null, 2)}\n`);
+  const read = () => readJournal(file);
+  /** Returns the journal; a new one is written before the first backup, so that its time is known. */
+  const begin = (time: string): Stored => {
+    const found = read();
+    if (found !== undefined) return found;
+    const journal = { since: time, entries: [] };
+    write(journal);
+    return journal;
+  };
   const deleteBackups = (gone: readonly JournalEntry[]) => {
     for (const { backup } of gone) if (backup !== undefined) rmSync(backup, { force: true });
   };
   return {
     file,
-    entries,
+    entries: () => read()?.entries ?? [],
     record(change) {
       ensureFolder(folder);
       const time = now().toISOString();
+      const journal = begin(time);
+      removeOrphans(folder, journal);
       const before = digestOf(readBytes(change.file));
       const backup = before === undefined ? undefined : backUp(change, folder, time);
       const entry = { time, ...change, ...(before && { before }), ...(backup && { backup }) };
-      const all = [...entries(), entry];
-      write(all.slice(-MAX_ENTRIES));
+      const all = [...journal.entries, entry];
+      write({ ...journal, entries: all.slice(-MAX_ENTRIES) });
       deleteBackups(all.slice(0, -MAX_ENTRIES));
       return entry;
     },
     forget(undone) {
       const gone = new Set(undone.map(keyOf));
-      write(entries().filter((entry) => !gone.has(keyOf(entry))));
+      const journal = read() ?? { entries: [] };
+      write({ ...journal, entries: journal.entries.filter((entry) => !gone.has(keyOf(entry))) });
       deleteBackups(undone);
     },
   };
@@ -74,17 +84,45 @@ function keyOf({ time, file, after }: JournalEntry): string {
 
 function backUp({ client, file }: Pick<JournalEntry, 'client' | 'file'>, folder: string, time: string): string {
   const bytes = readBytes(file) ?? Buffer.alloc(0);
-  const name = `${time.replace(/[:.]/g, '-')}-${client}-${digestOf(Buffer.from(file))?.slice(0, 8)}-${basename(file)}`;
+  const name = `${stampOf(time)}-${client}-${digestOf(Buffer.from(file))?.slice(0, 8)}-${basename(file)}`;
   const backup = join(folder, name);
   writeFileAtomic(backup, bytes);
   return backup;
 }
 
-function readEntries(file: string): JournalEntry[] {
+/** The beginning of the name of a backup. */
+function stampOf(time: string): string {
+  return time.replace(/[:.]/g, '-');
+}
+
+/**
+ * Deletes the backups that a killed process left without an entry. Backups from before the journal stay: they belong to
+ * a journal that was damaged and moved away.
+ */
+function removeOrphans(folder: string, { since, entries }: Stored): void {
+  if (since === undefined) return;
+  const known = new Set(entries.map(({ backup }) => backup));
+  for (const name of readdirSync(folder)) {
+    const isBackup = /^\d{4}-\d\d-\d\dT[\d-]+Z-/.test(name) && name >= stampOf(since);
+    if (isBackup && !known.has(join(folder, name))) rmSync(join(folder, name), { force: true });
+  }
+}
+
+interface Stored {
+  /** The time of the first change; undefined in a journal of an older mcpx. */
+  since?: string;
+  entries: JournalEntry[];
+}
+
+/** Returns undefined if there is no journal. */
+function readJournal(file: string): Stored | undefined {
   const text = readIfPresent(file);
-  if (text === undefined) return [];
+  if (text === undefined) return undefined;
   const data = jsonOf(text);
-  if (isRecord(data) && Array.isArray(data.entries)) return data.entries as JournalEntry[];
+  if (isRecord(data) && Array.isArray(data.entries)) {
+    const since = typeof data.since === 'string' ? { since: data.since } : {};
+    return { ...since, entries: data.entries as JournalEntry[] };
+  }
   const hint = 'the backups in its folder are complete; move it away to go on without undo';
   throw new McpxError('failed', `the journal "${file}" is damaged`, { hint });
 }

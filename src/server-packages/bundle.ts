@@ -9,7 +9,9 @@ import { formatSize } from '../config/units.ts';
 import { McpxError } from '../errors.ts';
 import { codeOf, ensureFolder } from '../files.ts';
 import { ARCHIVE_LIMITS, type ArchiveFile, isSigned, readArchive, readEntry, refused, unpack } from './archive.ts';
+import { pathKey, unsafePath } from './entry-path.ts';
 import { type Manifest, ManifestMistake, readManifest } from './manifest.ts';
+import { shownText } from './shown-text.ts';
 
 /** The maximum size of `manifest.json` in bytes. */
 const MAX_MANIFEST = 1024 * 1024;
@@ -31,6 +33,7 @@ export async function readBundle(file: string, { platform }: Pick<Environment, '
   if (found.size > MAX_MANIFEST) throw refused(options, `manifest.json is larger than ${formatSize(MAX_MANIFEST)}`);
   const text = (await readEntry(found, options)).toString('utf8');
   const manifest = manifestOf(text, options);
+  checkEntryPoint(manifest, files, options);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   return { file, sha256, isSigned: isSigned(bytes), manifest, files };
 }
@@ -41,6 +44,23 @@ function manifestOf(text: string, options: { file: string; platform: NodeJS.Plat
   } catch (error) {
     throw error instanceof ManifestMistake ? refused(options, error.message, error) : error;
   }
+}
+
+/** Throws for an entry point that is outside the bundle or not in it, before anything is unpacked. */
+function checkEntryPoint(
+  { entryPoint, type }: Manifest,
+  files: readonly ArchiveFile[],
+  options: { file: string; platform: NodeJS.Platform },
+): void {
+  const path = entryPoint.replaceAll('\\', '/').replace(/^(?:\$\{__dirname\}\/|\.\/)+/, '');
+  const unsafe = unsafePath(path, options.platform);
+  const shown = shownText(entryPoint);
+  if (unsafe !== undefined) throw refused(options, `its entry point "${shown}" cannot be used: ${unsafe}`);
+  const names = new Set(files.map((one) => pathKey(one.path, options.platform)));
+  const wanted = pathKey(path, options.platform);
+  // On Windows a manifest may leave out the extension of a program.
+  const isThere = names.has(wanted) || (type === 'binary' && names.has(`${wanted}.exe`));
+  if (!isThere) throw refused(options, `its entry point "${shown}" is not in it`);
 }
 
 function readBytes(file: string): Buffer {

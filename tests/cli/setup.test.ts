@@ -103,6 +103,7 @@ describe('mcpx setup', () => {
     [['setup', 'cursor', '--all'], 'name a client or give --all, not both', 'mcpx help setup'],
     [['setup', '--undo'], 'name a client, or give --all', 'clients: claude-desktop, '],
     [['setup', 'cursor', '--scope', 'team'], 'there is no scope "team"', 'use --scope user or --scope project'],
+    [['setup', '--all', '--undo', '--scope', 'x'], 'there is no scope "x"', 'use --scope user or --scope project'],
     [
       ['setup', 'claude-desktop', '--scope', 'project'],
       'Claude Desktop has no config file for a project',
@@ -146,6 +147,15 @@ describe('mcpx import', () => {
       secrets: ['MCPX_INPUT_FILES_API_KEY'],
     });
   });
+
+  test.each(['{"mcpServers": {"x": {"env": {"KEY": "hunter2"}}}}', '"x": {"key": "hunter2"}', 'x:\n  key: hunter2'])(
+    'the text of a config, %j, is not repeated',
+    async (text) => {
+      expect(await mcpx('import', text)).toBe(2);
+      expect(shown.stderr).toContain('hint: mcpx import - reads it from stdin');
+      expect(shown.stderr).not.toContain('hunter2');
+    },
+  );
 
   test('a file or client that is not there is named', async () => {
     expect(await mcpx('import', './missing.json')).toBe(6);

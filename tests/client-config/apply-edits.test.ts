@@ -117,6 +117,23 @@ test('the mode of a file stays, and backups are private', async () => {
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
 });
 
+test('a backup without an entry is deleted by the next setup; one from before the journal stays', async () => {
+  const home = makeFixtureHome();
+  home.write('.cursor/mcp.json', TEXT);
+  await applyEdits(await plan(home, 'cursor'), openJournal(home.own));
+  const folder = join(home.own, 'setup');
+  const [backup = ''] = readdirSync(folder).filter((name) => name !== 'journal.json');
+  const left = join(folder, '2999-01-01T00-00-00-000Z-zed-01234567-settings.json');
+  const older = join(folder, '2000-01-01T00-00-00-000Z-zed-01234567-settings.json');
+  for (const file of [left, older]) writeFileSync(file, TEXT);
+  const file = home.write('.codeium/windsurf/mcp_config.json', TEXT);
+  await applyEdits(await plan(home, 'windsurf'), openJournal(home.own));
+  expect(readFileSync(file, 'utf8')).toContain('/opt/mcpx');
+  expect(existsSync(left)).toBe(false);
+  expect(existsSync(older)).toBe(true);
+  expect(existsSync(join(folder, backup))).toBe(true);
+});
+
 test('two setups are undone together', async () => {
   const home = makeFixtureHome();
   const file = home.write('.cursor/mcp.json', TEXT);

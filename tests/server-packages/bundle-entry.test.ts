@@ -154,16 +154,31 @@ describe('the file of a bundle', () => {
       [{ path: 'manifest.json', content: manifestText(), declared: 5 }],
       /is damaged/,
     ],
+    [
+      'a missing entry point',
+      [{ path: 'manifest.json', content: manifestText() }],
+      /entry point "server\.js" is not in it/,
+    ],
+    [
+      'an entry point outside its folder',
+      [
+        {
+          path: 'manifest.json',
+          content: manifestText({
+            server: { type: 'node', entry_point: '../../evil.js', mcp_config: { command: 'node', args: [] } },
+          }),
+        },
+      ],
+      /entry point "\.\.\/\.\.\/evil\.js" cannot be used: it leaves its folder/,
+    ],
     ['two manifests', [{ path: 'manifest.json', content: manifestText() }, { path: 'manifest.json' }], /twice/],
   ])('with %s is refused', async (_name, entries, message) => {
     await expect(read(...entries)).rejects.toMatchObject({ code: 'refused', message: expect.stringMatching(message) });
   });
 
   test('gives its digest and the platforms that it runs on', async () => {
-    const bundle = await read({
-      path: 'manifest.json',
-      content: `\uFEFF${manifestText({ compatibility: { platforms: ['darwin'] } })}`,
-    });
+    const content = `\uFEFF${manifestText({ compatibility: { platforms: ['darwin'] } })}`;
+    const bundle = await read({ path: 'manifest.json', content }, { path: 'server.js' });
     expect(bundle.sha256).toMatch(/^[\da-f]{64}$/);
     expect(bundle.manifest).toMatchObject({ name: 'notes', title: 'notes', platforms: ['darwin'] });
   });
@@ -200,7 +215,7 @@ test('what a killed process left half unpacked is removed by the next bundle', a
   for (const name of ['.unpack-old', '.unpack-new', 'kept']) mkdirSync(join(bundles, name), { recursive: true });
   for (const name of ['.unpack-old', 'kept']) utimesSync(join(bundles, name), 1, 1);
   const file = join(home, 'x.mcpb');
-  writeFileSync(file, buildZip([{ path: 'manifest.json', content: manifestText() }]));
+  writeFileSync(file, buildZip([{ path: 'manifest.json', content: manifestText() }, { path: 'server.js' }]));
   const world = { ...WORLD, home, platform: process.platform };
   const folder = await unpackBundle(await readBundle(file, world), {
     server: 'x',
