@@ -130,12 +130,9 @@ const MAX_OFFERS = 2;
 async function callTool(request: ToolCall, parts: RouterParts, offers: number): Promise<ToolResult> {
   const record = new CallRecord(request, parts.calls);
   try {
-    // A step that is done at once is not awaited: an `await` of a value creates two promises.
-    const finding = find(request, parts, record);
-    const found = finding instanceof Promise ? await finding : finding;
+    const found = await find(request, parts, record);
     authorize(request, found, parts, record);
-    const checking = check(request, found, parts, record);
-    const args: unknown = checking instanceof Promise ? await checking : checking;
+    const args: unknown = await check(request, found, parts, record);
     const result = await send({ request, found, args }, parts, record);
     record.ended(result);
     remember(request, args, result, parts);
