@@ -93,7 +93,7 @@ function familyOf(name: string): Command[] {
 }
 
 function topicText(name: string, { summary, parts }: Topic): string {
-  const head = `${paintAnswer('bold', name)}: ${inLanguage(summary)}`;
+  const head = wrapText(`${paintAnswer('bold', name)}: ${inLanguage(summary)}`, textWidth()).join('\n');
   return [head, ...parts.map(partText)].join('\n\n');
 }
 

@@ -42,11 +42,18 @@ export function wrapText(text: string, width: number): string[] {
   return [...lines, line.trimEnd()];
 }
 
-/** Formats rows in columns, two spaces apart; the last column is not padded. With a width, cells are shortened to fit. */
+/**
+ * Formats rows in columns, two spaces apart; the last column is not padded. With a width, cells are shortened to fit; if
+ * the names of the first column leave no room for the others, each name has a line of its own.
+ */
 export function tableText(rows: string[][], width?: number): string {
   const natural = columnWidths(rows);
-  const widths = width === undefined ? natural : fitted(natural, width);
-  return rows.map((row) => rowText(row, widths)).join('\n');
+  if (width === undefined) return rows.map((row) => rowText(row, natural)).join('\n');
+  const [first = 0, ...others] = natural;
+  const least = others.reduce((sum, one) => sum + Math.min(one, MIN_CELL) + 2, first);
+  if (least <= width) return rows.map((row) => rowText(row, fitted(natural, width))).join('\n');
+  const widths = fitted([0, ...others], width).slice(1);
+  return rows.map(([name = '', ...rest]) => `${name}\n  ${rowText(rest, widths)}`.trimEnd()).join('\n');
 }
 
 function columnWidths(rows: string[][]): number[] {
@@ -82,7 +89,7 @@ export function definitionList(
   rows: readonly (readonly [term: string, text: string])[],
   { width, indent = 2, column }: { width: number; indent?: number; column?: number },
 ): string {
-  const at = column ?? definitionColumn(rows, indent);
+  const at = Math.min(column ?? definitionColumn(rows, indent), Math.floor(width / 2));
   const lines = rows.flatMap(([term, text]) => {
     const head = ' '.repeat(indent) + term;
     const wrapped = wrapText(text, Math.max(MIN_CELL, width - at));

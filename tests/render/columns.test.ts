@@ -58,9 +58,23 @@ describe('a table', () => {
     expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(36);
   });
 
-  test('is never narrower than its names', () => {
-    expect(tableText([['a'.repeat(50), 'b'.repeat(50)]], 20)).toBe(`${'a'.repeat(50)}  ${'b'.repeat(11)}…`);
+  test('puts names on lines of their own if they leave no room, and keeps them complete', () => {
+    expect(tableText([['a'.repeat(50), 'b'.repeat(50)]], 20)).toBe(`${'a'.repeat(50)}\n  ${'b'.repeat(17)}…`);
+    const rows = [['a-server-with-a-long-name', 'stdio', 'ready', '3 tools', 'node /srv/server.mjs --verbose']];
+    expect(tableText(rows, 40).split('\n')).toEqual([
+      'a-server-with-a-long-name',
+      '  stdio  ready  3 tools  node /srv/ser…',
+    ]);
   });
+});
+
+test('the terms of a definition take at most half of a narrow terminal', () => {
+  const rows = [['--move-secrets-of-clients', 'puts literal secrets into a file']] as const;
+  expect(definitionList(rows, { width: 40, column: 30 }).split('\n')).toEqual([
+    '  --move-secrets-of-clients',
+    '                    puts literal secrets',
+    '                    into a file',
+  ]);
 });
 
 test('a list of definitions aligns its texts, and a long term has a line of its own', () => {
