@@ -41,7 +41,8 @@ export async function run(invocation: Invocation): Promise<number> {
     return 0;
   }
   if (additions.length === 0 && edits.length === 0) {
-    note('nothing has to be changed: every server is in mcpx, and mcpx is connected to every client');
+    if (clients.length === 0) note('nothing has to be changed');
+    else note('nothing has to be changed: every server is in mcpx, and mcpx is connected to every client');
     return finish(invocation, 0);
   }
   note(`\n${await preview(false)}\n`);

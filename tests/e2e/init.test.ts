@@ -102,6 +102,9 @@ test('without a client and a server, mcpx init begins with the demo servers', as
   expect(made.stderr).toContain('demo servers');
   const called = await run(['exec', 'math.calculate', 'expression=6*7'], place);
   expect(called.stdout).toContain('42');
+  const again = await run(['init', '--yes'], place);
+  expect(again.stderr).toContain('nothing has to be changed\n');
+  expect(again.stderr).not.toContain('connected to every client');
 });
 
 test('the files of two clients that cannot be read or written do not keep the third from being connected', async () => {
