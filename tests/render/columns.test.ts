@@ -63,7 +63,7 @@ describe('a table', () => {
     const rows = [['a-server-with-a-long-name', 'stdio', 'ready', '3 tools', 'node /srv/server.mjs --verbose']];
     expect(tableText(rows, 40).split('\n')).toEqual([
       'a-server-with-a-long-name',
-      '  stdio  ready  3 tools  node /srv/ser…',
+      '  stdio  ready  3 tools  node /srv/serv…',
     ]);
   });
 });
