@@ -2,8 +2,9 @@
 import { McpxError } from '../../errors.ts';
 import { parseLossless } from '../../lossless-json.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import { isAbsent, MAX_CALLS } from './call-count.ts';
+import { MAX_CALLS } from './call-count.ts';
 import { knownCall } from './exec-arguments.ts';
+import { isAbsent } from './exec-members.ts';
 import { createFanOut, type Elements } from './fan-out.ts';
 import { callsIn, createRetainer, type Scope, type StoredResults } from './reference-lookup.ts';
 import type { Given } from './result-values.ts';

@@ -5,47 +5,12 @@ import { asName, nearest } from '../../render/text.ts';
 import { isWrapper, readArguments } from '../../router/arguments.ts';
 import { didYouMean } from '../../router/not-found.ts';
 import { isRecord, type Params } from '../../wire/message.ts';
-import { isAbsent, isEmptyList } from './call-count.ts';
+import { isAbsent, isEmptyList, OWN, withSpellings } from './exec-members.ts';
 import { readTarget } from './tool-target.ts';
-
-/** The arguments of `exec` itself. */
-const OWN = [
-  'server_name',
-  'tool_name',
-  'tool',
-  'method',
-  'arguments',
-  'select',
-  'calls',
-  'each',
-  'show',
-  'parallel',
-  'onError',
-];
-
-/** Other spellings of the arguments, without case and underscores. */
-const SPELT: ReadonlyMap<string, string> = new Map([
-  ...OWN.map((name): [string, string] => [folded(name), name]),
-  ['foreach', 'each'],
-]);
-
-function folded(name: string): string {
-  return name.toLowerCase().replaceAll('_', '');
-}
 
 /** Returns the call under the documented names. */
 export function knownCall(given: Params): Params {
   return withArguments(withTarget(withSpellings(given)));
-}
-
-/** A name beside `arguments`, or of a batch, is no argument of the tool. */
-function withSpellings(given: Params): Params {
-  const isOwn = [given.arguments, given.calls, given.each].some((value) => !isAbsent(value));
-  if (!isOwn) return given;
-  const meant = (key: string) => (OWN.includes(key) ? key : (SPELT.get(folded(key)) ?? key));
-  if (Object.keys(given).every((key) => meant(key) === key)) return given;
-  const entries = Object.entries(given).filter(([key]) => meant(key) === key || isAbsent(given[meant(key)]));
-  return Object.fromEntries(entries.map(([key, value]) => [meant(key), value]));
 }
 
 /** Takes `name` for the tool, and `server` beside a tool without a server. */

@@ -2,7 +2,8 @@
 import { McpxError } from '../../errors.ts';
 import type { Params } from '../../wire/message.ts';
 import type { Batch, BatchOptions, Limiter } from './batch.ts';
-import { isAbsent, MAX_CALLS } from './call-count.ts';
+import { MAX_CALLS } from './call-count.ts';
+import { isAbsent } from './exec-members.ts';
 import { callsIn, newShared, resolvedList, type Scope, TOO_LARGE } from './reference-lookup.ts';
 import type { Given } from './result-values.ts';
 
