@@ -65,30 +65,39 @@ function calleeOf({ callee }) {
   return callee.type === 'MemberExpression' ? `${callee.object.name}.${callee.property.name}` : '';
 }
 
-function hintOf(details) {
-  const found = details?.properties?.find((property) => property.key?.name === 'hint');
-  return found === undefined ? [] : textsIn(found.value);
+const hintOf = (details) => fieldsOf(details, ['hint']);
+
+function fieldsOf(object, names = [...DIAGNOSTIC]) {
+  const found = object?.properties?.filter((property) => names.includes(property.key?.name)) ?? [];
+  return found.flatMap(({ value }) => textsIn(value));
 }
 
 /** Fields and variables of `mcpx doctor` whose texts people read. */
 const FINDING = new Set(['message', 'reason', 'facts', 'lost', 'answer']);
 
+/** Variables of the config's mistakes and warnings whose texts people read. */
+const DIAGNOSTIC = new Set(['message', 'hint']);
+
 /** The texts of one source file, without those that are the same in every language. */
 export function textsOf(path, source) {
   const found = [];
   const isDoctor = path.startsWith('cli/doctor/');
+  const isConfig = path.startsWith('config/');
   new Visitor({
     NewExpression(node) {
       if (node.callee.name === 'McpxError') found.push(...textsIn(node.arguments[1]), ...hintOf(node.arguments[2]));
     },
     CallExpression(node) {
-      if (CALLS.has(calleeOf(node))) found.push(...textsIn(node.arguments[0]));
+      const callee = calleeOf(node);
+      if (callee === 'findings.warn' || callee === 'findings.error') found.push(...fieldsOf(node.arguments[0]));
+      if (CALLS.has(callee)) found.push(...textsIn(node.arguments[0]));
     },
     Property({ key, value }) {
       if (isDoctor && FINDING.has(key.name)) found.push(...textsIn(value));
     },
     VariableDeclarator({ id, init }) {
-      if (isDoctor && FINDING.has(id.name)) found.push(...textsIn(init));
+      const isFound = isDoctor ? FINDING.has(id.name) : isConfig && DIAGNOSTIC.has(id.name);
+      if (isFound) found.push(...textsIn(init));
     },
   }).visit(parseSync(path, source).program);
   const lines = found.flatMap((text) => text.split('\n')).map(lineKey);

@@ -186,7 +186,7 @@ function readRemote(
   const problem = url === undefined ? undefined : urlProblem(url, type);
   if (problem !== undefined) {
     const place = parts.part('url')?.place ?? server.place;
-    const hint = `such as ${type === 'ws' ? 'wss' : 'https'}://example.com/mcp`;
+    const hint = type === 'ws' ? 'such as wss://example.com/mcp' : 'such as https://example.com/mcp';
     findings.error({ message: `"url" of server "${server.name}" ${problem}`, place, hint });
   }
   if (url === undefined || problem !== undefined) return undefined;
