@@ -32,6 +32,11 @@ export function byHand(context: CauseContext): string {
   return spec.type === 'stdio' ? typed(redactSpec(spec), world) : seeCommand(context);
 }
 
+/** Returns the command that runs the program of "headersHelper". */
+export function helperByHand(spec: Extract<ServerSpec, { url: string }>): string {
+  return (redactSpec(spec).headersHelper ?? []).map(expandable).join(' ');
+}
+
 function typed({ command, args, env, cwd }: StdioServer, world: Environment): string {
   const runsInside = isNodeName(command) && findInPath(command, lookup('PATH', world) ?? '', world) === undefined;
   const program = runsInside ? [ownName(), NODE_COMMAND] : [command];

@@ -13,7 +13,7 @@ import { proxyFor } from '../../upstream/http/proxy.ts';
 import type { Flags } from '../command.ts';
 import { formatKey } from '../config-key.ts';
 import { valueCommand } from '../server-rows.ts';
-import { byHand, connectCommand, seeCommand } from './cause-command.ts';
+import { byHand, connectCommand, helperByHand, seeCommand } from './cause-command.ts';
 import { exitAdvice } from './exit-advice.ts';
 import { editorCommand, type Finding, ownCommand } from './finding.ts';
 import { installCommand } from './install-command.ts';
@@ -128,6 +128,8 @@ function signInAdvice(error: McpxError, { spec, flags }: AdviceContext): Advice 
   if (error.code !== 'auth' || error.fault === 'credentials') return undefined;
   const reason = 'it answered 401 and offers a sign-in';
   const isSignIn = signInData(error) !== undefined;
+  if (!isSignIn && 'headersHelper' in spec)
+    return { code: 'headers-helper', reason: 'its headers come from this program', command: helperByHand(spec) };
   return {
     code: 'needs-sign-in',
     reason: isSignIn ? reason : (error.hint ?? reason),

@@ -165,6 +165,14 @@ test.each<[string, Case, { code: string; reason?: RegExp; command: string }]>([
     { code: 'credentials-refused', command: "export A_TOKEN='<value>'" },
   ],
   [
+    'a program for headers that fails',
+    {
+      error: new McpxError('auth', 'the headersHelper of server "x" ended with exit code 1'),
+      spec: remote('https://a.example', { headersHelper: ['vault', 'read', '--token', 'hunter2'] }),
+    },
+    { code: 'headers-helper', command: "vault read --token '<value>'" },
+  ],
+  [
     'refused credentials without a variable',
     {
       error: failed('credentials'),
