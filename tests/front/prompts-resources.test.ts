@@ -71,14 +71,12 @@ test('a prompt and a resource that are newer than what was stored are found in t
   const naming = { resources: 'keep' } as const;
   await open({ a: listing([]), b: listing([]) }, naming, store).request('prompts/list');
   store.flush();
+  store.write = () => undefined;
   for (const [method, params] of [
     ['prompts/get', { name: 'b__new' }],
     ['resources/read', { uri: 'x://new' }],
   ] as const) {
-    const { request, sent } = open({ a: listing([]), b: listing(['new']) }, naming, {
-      ...store,
-      write: () => undefined,
-    });
+    const { request, sent } = open({ a: listing([]), b: listing(['new']) }, naming, store);
     await request(method, params);
     expect(sent()).toMatchObject([{ server: 'b', method }]);
     await expect(request('prompts/get', { name: 'b__none' })).rejects.toMatchObject({ code: -32602 });

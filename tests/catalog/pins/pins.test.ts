@@ -160,6 +160,7 @@ describe('lock: session', () => {
     expect(ended).toEqual([
       ['ok', undefined],
       ['refused', 'definition'],
+      ['missing', undefined],
     ]);
   });
 
