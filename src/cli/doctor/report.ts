@@ -55,7 +55,7 @@ function summaryText(findings: readonly Finding[]): string {
     return number === 0 ? [] : [inLanguage(`${number} ${level}${number === 1 ? '' : 's'}`)];
   };
   const told = [...count('error'), ...count('warning')];
-  return told.length === 0 ? inLanguage('no problem was found') : told.join(', ');
+  return told.length === 0 ? inLanguage('no problem was found') : told.join(inLanguage(', '));
 }
 
 function stateText({ state }: ServerReport): string {
@@ -66,7 +66,7 @@ function stateText({ state }: ServerReport): string {
 function stepsText({ steps, tools }: ServerReport): string {
   const done = steps.map(({ step, ms }) => (ms === undefined ? `${step} failed` : `${step} ${ms} ms`));
   const offered = tools === undefined ? [] : [tools === 1 ? '1 tool' : `${tools} tools`];
-  return [...done, ...offered].map(inLanguage).join(', ');
+  return [...done, ...offered].map(inLanguage).join(inLanguage(', '));
 }
 
 /** Returns Markdown without secrets, the home folder and the name of the user. */
