@@ -112,7 +112,8 @@ describe.runIf(HAS_TERMINAL)('a terminal of 80 columns, where script is installe
       const piped = await run(command, place);
       expect(piped.stdout + piped.stderr).toContain(`command "${long}" was not found`);
       const { shown } = await onTerminal([EXECUTABLE, ...command], place).finished;
-      const sentences = linesOf(shown).filter((line) => !/run:|⠋/.test(line));
+      // A path is not broken, and that of the temporary folder may be wider than the terminal.
+      const sentences = linesOf(shown).filter((line) => !/run:|⠋/.test(line) && !line.includes(place.cwd));
       expect(Math.max(...sentences.map(widthOf)), shown).toBeLessThanOrEqual(80);
       expect(sentences.join(' ').replace(/\s+/g, ' ')).toContain(`command "${long}" was not found`);
     }
