@@ -2,7 +2,6 @@
 import { writeSync } from 'node:fs';
 import { getAssetKeys, getRawAsset } from 'node:sea';
 import { constants, Script } from 'node:vm';
-import { runNode } from './cli/embedded-node/embedded-node.ts';
 import { NODE_COMMAND } from './upstream/transports/transport.ts';
 import { type CodeCache, versionJson, versionLine, wantsVersionJson } from './version.ts';
 
@@ -38,7 +37,13 @@ function runApp(): void {
   compileApp().script.runInThisContext()(module.exports, require, module, __filename, __dirname);
 }
 
+/** Runs a script. Only this command loads the modules of Node that it needs, which take 7 ms; an error of the script is uncaught, as in Node. */
+async function runScript(args: string[]): Promise<void> {
+  const { runNode } = await import('./cli/embedded-node/embedded-node.ts');
+  process.nextTick(runNode, args);
+}
+
 if (process.argv.length === 3 && VERSION_FLAGS.includes(process.argv[2])) printLine(versionLine());
-else if (process.argv[2] === NODE_COMMAND) runNode(process.argv.slice(3));
+else if (process.argv[2] === NODE_COMMAND) void runScript(process.argv.slice(3));
 else if (wantsVersionJson(process.argv.slice(2))) printLine(versionJson(compileApp().codeCache));
 else runApp();
