@@ -131,7 +131,8 @@ test('the SDK is not imported at run time', () => {
   expect(users).toEqual([]);
 });
 
-test('serve does not load consola and readline, which only shell commands use', () => {
+/** The modules that are loaded with these files, without those of a dynamic import. */
+function loadedWith(paths: string[]): Set<string> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const loaded = new Set<string>();
   const load = (path: string) => {
@@ -144,9 +145,22 @@ test('serve does not load consola and readline, which only shell commands use', 
       else loaded.add(specifier);
     }
   };
-  for (const path of ['main.ts', 'cli/serve.ts']) load(path);
+  for (const path of paths) load(path);
+  return loaded;
+}
+
+test('serve does not load consola and readline, which only shell commands use', () => {
+  const loaded = loadedWith(['main.ts', 'cli/serve.ts']);
   expect(loaded).toContain('cac');
   expect([...loaded].filter((one) => /consola|readline/.test(one))).toEqual([]);
+});
+
+test('a start loads no HTTP and TLS of Node: with TLS, Node reads every certificate of the system', () => {
+  expect([...loadedWith(['main.ts', 'cli/serve.ts'])].filter((one) => /^node:(?:https?|http2|tls)$/.test(one))).toEqual(
+    [],
+  );
+  const boot = [...loadedWith(['boot.ts'])].filter((one) => one.startsWith('node:')).sort();
+  expect(boot).toEqual(['node:fs', 'node:sea', 'node:vm']);
 });
 
 /** Types that give access to `request` of a connection. */

@@ -1,5 +1,5 @@
 /** Decides the credentials of each HTTP request to one upstream, and learns which requests were refused. */
-import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { McpxError } from '../../errors.ts';
 
 /** Used by all transports with a URL: for each request over http and sse, and for each upgrade over ws. */
@@ -47,9 +47,20 @@ export interface AuthRefusal {
   sent: OutgoingHttpHeaders;
 }
 
+/** The names of the statuses that mean refused credentials. `node:http` has them too, but mcpx without URLs does not load it. */
+const AUTH_STATUSES = new Map([
+  [401, 'Unauthorized'],
+  [403, 'Forbidden'],
+]);
+
 /** Returns true for a status that means refused credentials. */
 export function isAuthStatus(status: number | undefined): boolean {
-  return status === 401 || status === 403;
+  return status !== undefined && AUTH_STATUSES.has(status);
+}
+
+/** Returns the status of a refusal as messages show it, such as `HTTP 401 Unauthorized`. */
+export function authStatusText(status: number): string {
+  return `HTTP ${status} ${AUTH_STATUSES.get(status) ?? ''}`.trimEnd();
 }
 
 /** Sends the headers of the config with each request; other credentials are not available after a refusal. */
@@ -61,10 +72,7 @@ export function staticAuthorization(configured: Record<string, string>, name: st
 function refusedCredentials(status: number, name: string): McpxError {
   const what = status === 401 ? 'wants other credentials' : 'forbids access';
   const hint = `set "headers" of server "${name}" in the config, such as {"Authorization": "Bearer \${TOKEN}"}`;
-  return new McpxError('auth', `server "${name}" ${what} (HTTP ${status} ${STATUS_CODES[status]})`, {
-    hint,
-    fault: 'credentials',
-  });
+  return new McpxError('auth', `server "${name}" ${what} (${authStatusText(status)})`, { hint, fault: 'credentials' });
 }
 
 function lowerCased(headers: Record<string, string>): OutgoingHttpHeaders {

@@ -1,10 +1,16 @@
 /** Gets the headers of a server from a program of the user, such as a keychain or a vault: `headersHelper` in the config. */
 import { type ExecFileException, execFile } from 'node:child_process';
-import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { secretParts } from '../../config/sensitive.ts';
 import { McpxError } from '../../errors.ts';
 import { isRecord } from '../../wire/message.ts';
-import { type Authorization, type HeaderProgram, type ServerAccess, staticAuthorization } from './authorization.ts';
+import {
+  type Authorization,
+  authStatusText,
+  type HeaderProgram,
+  type ServerAccess,
+  staticAuthorization,
+} from './authorization.ts';
 
 export type HelpedServer = ServerAccess & { helper: HeaderProgram };
 
@@ -68,7 +74,7 @@ function helperAuthorization({ name, headers: configured, helper }: HelpedServer
     },
     error(status) {
       if (failure !== undefined) return failure;
-      const message = `server "${name}" does not accept the headers of its headersHelper (HTTP ${status} ${STATUS_CODES[status]})`;
+      const message = `server "${name}" does not accept the headers of its headersHelper (${authStatusText(status)})`;
       return new McpxError('auth', message, { hint: runIt(helper) });
     },
     secrets: () => Object.entries(cache.headers ?? {}).flatMap(([header, value]) => secretParts(header, value)),

@@ -1,10 +1,5 @@
 /** The `fetch` of the OAuth library: guarded addresses, no redirects, limited time and size, proxies of the environment. */
-import { lookup as resolveHost } from 'node:dns';
-import type { IncomingMessage } from 'node:http';
-import type { LookupFunction } from 'node:net';
 import { McpxError } from '../../errors.ts';
-import { consume } from '../http/http-client.ts';
-import { routeTo } from '../http/proxy.ts';
 import type { NetworkGuard } from './network-guard.ts';
 
 export interface FetchOptions {
@@ -27,8 +22,6 @@ export interface FetchInit {
 
 export type GuardedFetch = (url: string, init?: FetchInit) => Promise<Response>;
 
-/** Bytes of a response: metadata and tokens are a few KiB. */
-const MAX_BYTES = 256 * 1024;
 /** Milliseconds until a response has to be complete. */
 const TIMEOUT = 30_000;
 
@@ -42,6 +35,8 @@ export function createGuardedFetch(options: FetchOptions): GuardedFetch {
     const signals = [AbortSignal.timeout(timeout), init.signal, outer].filter((one) => one !== undefined);
     const signal = AbortSignal.any(signals);
     try {
+      // Most runs of mcpx send no such request, and Node's modules for HTTP and TLS take 4 ms of each start.
+      const { readLimited, send } = await import('./guarded-request.ts');
       const response = await send(url, init, { guard, name, signal });
       const text = await readLimited(response, url, subject);
       const headers = Object.entries(response.headersDistinct).flatMap(([key, values = []]) =>
@@ -57,57 +52,6 @@ export function createGuardedFetch(options: FetchOptions): GuardedFetch {
       throw new McpxError('unreachable', message, { hint: 'check the network and try again', cause: error });
     }
   };
-}
-
-function send(
-  url: URL,
-  init: FetchInit,
-  { guard, name, signal }: Pick<FetchOptions, 'guard' | 'name' | 'signal'>,
-): Promise<IncomingMessage> {
-  const route = routeTo(url, name);
-  const { method = 'GET', headers = {}, body } = init;
-  const text = body === undefined || body === null ? undefined : String(body);
-  return new Promise((resolve, reject) => {
-    const request = route.request(url, {
-      method,
-      headers: { ...headers, 'accept-encoding': 'identity', connection: 'close' },
-      agent: route.agent(),
-      lookup: guardedLookup(guard),
-      ...(signal && { signal }),
-    });
-    request.once('response', resolve);
-    request.once('error', reject);
-    request.end(text);
-  });
-}
-
-/** Checks each resolved address before the socket connects, so that DNS cannot change between check and use. */
-function guardedLookup(guard: NetworkGuard): LookupFunction {
-  return (hostname, options, done) =>
-    resolveHost(hostname, { ...options, all: true }, (error, found) => {
-      if (error) return done(error, '', 0);
-      try {
-        for (const { address } of found) guard.checkAddress(address, hostname);
-      } catch (refused) {
-        return done(refused as Error, '', 0);
-      }
-      const [first] = found;
-      return options.all ? done(null, found) : done(null, first?.address ?? '', first?.family);
-    });
-}
-
-async function readLimited(response: IncomingMessage, url: URL, subject: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  await consume(response, (chunk) => {
-    size += chunk.length;
-    if (size > MAX_BYTES) {
-      const message = `${subject} sent over ${MAX_BYTES / 1024} KiB from "${url.origin}${url.pathname}"`;
-      throw new McpxError('auth', message, { hint: 'tell its operator' });
-    }
-    chunks.push(chunk);
-  });
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function reasonOf(error: unknown): string {

@@ -9,7 +9,6 @@ import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts';
 import { createNetworkGuard, type NetworkGuard } from './network-guard.ts';
 import { describeOAuthError, loginCommand, type NamedServer, signInNeeded } from './oauth-errors.ts';
 import { type OAuthSettings, readOAuthSettings } from './oauth-settings.ts';
-import { probeChallenge } from './probe-challenge.ts';
 import { isMachine, RenewalSchedule, type Renewals } from './renewal-schedule.ts';
 import type { PendingSignIn, SignInRequest } from './sign-in.ts';
 import type { SignInWatch } from './sign-in-watch.ts';
@@ -159,7 +158,10 @@ class UserAuthorization implements OAuthAuthorization {
   /** The challenge names the metadata and the scopes, so a server that has not refused a request yet is asked. */
   async #signInRequest(): Promise<SignInRequest> {
     const { url } = this.#server;
-    if (Object.keys(this.#challenge).length === 0) this.#challenge = await probeChallenge(this.#server, this.#fixed);
+    if (Object.keys(this.#challenge).length === 0) {
+      const { probeChallenge } = await import('./probe-challenge.ts');
+      this.#challenge = await probeChallenge(this.#server, this.#fixed);
+    }
     const scope = this.#neededScope();
     const challenge = { ...this.#challenge, ...(scope !== '' && { scope }) };
     const [settings, fetch, guard] = [this.#settings, this.#fetch, this.#guard];
