@@ -195,6 +195,9 @@ async function openAll(world) {
     // A client with a session also listens, where it keeps its connections.
     const { kind, keepAlive } = CLIENTS[index] ?? {};
     if (kind === 'session' && keepAlive) actor.client.listen((why) => world.journal.fail(actor.name, 'GET', why));
+    // mcpx learns from a server's first call that it asks for roots; two clients in that call at once would be refused.
+    const asking = CLIENTS[index]?.rooted ? CLIENTS[index].servers.filter((server) => server.startsWith('rooted')) : [];
+    for (const server of asking) await actor.work(server, 'roots');
   }
   return actors;
 }
