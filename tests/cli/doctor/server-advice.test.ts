@@ -293,7 +293,7 @@ test.each<[string, string[], { code: string; reason?: RegExp; command: string },
   ],
   [
     'a download',
-    ['npm error request to https://registry.example failed, reason: getaddrinfo ENOTFOUND'],
+    ['npm error request to https://packages.example failed, reason: getaddrinfo ENOTFOUND'],
     { code: 'download-failed', command: 'npm ping' },
   ],
   [

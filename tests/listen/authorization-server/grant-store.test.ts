@@ -138,13 +138,20 @@ test('access tokens expire; refresh tokens rotate, and keep the grant alive', as
   await expect(grants.renew(third.refresh, renewal)).rejects.toMatchObject({ error: 'invalid_grant' });
 });
 
-test('an old refresh token ends the grant if the client has used the newer tokens', async () => {
-  const place = world();
-  const { grants, clock, file } = place;
+/** Signs in, renews the tokens once, and uses the new access token. */
+async function renewAndUse(place: ReturnType<typeof world>) {
+  const { grants, file } = place;
   const first = await signIn(place);
   const { tokens: second } = await grants.renew(first.refresh, renewal);
   expect(grants.find(second.access)).toBeDefined();
   await until(() => file.read().grants[0]?.pairs[1]?.used === true);
+  return { first, second };
+}
+
+test('an old refresh token ends the grant if the client has used the newer tokens', async () => {
+  const place = world();
+  const { grants, clock } = place;
+  const { first, second } = await renewAndUse(place);
   clock.now += MINUTE;
   await expect(place.replica().renew(first.refresh, renewal)).rejects.toThrow('the refresh token was used twice');
   expect(grants.find(second.access)).toBeUndefined();
@@ -202,11 +209,8 @@ test('a thief who renews first and waits gets no tokens of his own, so one of bo
 
 test('a token that comes again and again is not accepted for longer', async () => {
   const place = world();
-  const { grants, clock, file } = place;
-  const first = await signIn(place);
-  const { tokens: second } = await grants.renew(first.refresh, renewal);
-  expect(grants.find(second.access)).toBeDefined();
-  await until(() => file.read().grants[0]?.pairs[1]?.used === true);
+  const { grants, clock } = place;
+  const { first } = await renewAndUse(place);
   clock.now += 9_000;
   await expect(grants.renew(first.refresh, renewal)).resolves.toBeDefined();
   clock.now += 9_000;
